@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Span
@@ -43,15 +43,38 @@ WARNINGS: Final = (
     *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
     *("integer-overflow", "array-bounds", "uninitialized", "null-dereference"),
 )
-_CHECKS: Final = {  # the sanitizers of a property, or of a kind of checks
-    "no-overflow": "signed-integer-overflow,shift-base",
-    "no-div-zero": "integer-divide-by-zero",
-    "array-bounds": "array-bounds",
-    "overflow": "signed-integer-overflow",
-    "division": "integer-divide-by-zero",
-    "shift": "shift",
-    **dict.fromkeys(("float-cast-overflow", "float-cast"), "float-cast-overflow"),
-    **dict.fromkeys(("float-divide-by-zero", "float-divide"), "float-divide-by-zero"),
+_OVERFLOW: Final = "(?:add|sub|mul|negate|divrem)_overflow"
+
+
+class Sanitizer(NamedTuple):
+    """How Clang checks a property, or a kind of checks: the sanitizers, the kind of error, and the handlers
+    that report it, as a regular expression. The handler of shifts serves base and exponent, but Clang checks
+    only what the property asks for."""
+
+    flags: str
+    kind: str
+    handlers: str
+
+
+SANITIZERS: Final = {
+    "no-overflow": Sanitizer(
+        "signed-integer-overflow,shift-base", "overflow", f"{_OVERFLOW}|shift_out_of_bounds"
+    ),
+    "no-div-zero": Sanitizer(
+        "integer-divide-by-zero", "division-by-zero", "division_by_zero|divrem_overflow"
+    ),
+    "array-bounds": Sanitizer("array-bounds", "array-bounds", "out_of_bounds"),
+    "overflow": Sanitizer("signed-integer-overflow", "overflow", _OVERFLOW),
+    "division": Sanitizer("integer-divide-by-zero", "division-by-zero", "division_by_zero"),
+    "shift": Sanitizer("shift", "shift", "shift_out_of_bounds"),
+    **dict.fromkeys(
+        ("float-cast-overflow", "float-cast"),
+        Sanitizer("float-cast-overflow", "float-cast-overflow", "float_cast_overflow"),
+    ),
+    **dict.fromkeys(
+        ("float-divide-by-zero", "float-divide"),
+        Sanitizer("float-divide-by-zero", "float-division-by-zero", "float_division_by_zero"),
+    ),
 }
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
@@ -136,12 +159,12 @@ _CHECKED: Final = ("-fno-sanitize-recover=all", "-fstrict-flex-arrays=2")
 
 def checked_by_clang(property: str) -> str:
     """Return the property, or those of several kinds of checks, that sanitizers of Clang check."""
-    return ",".join(each for each in property.split(",") if each in _CHECKS)
+    return ",".join(each for each in property.split(",") if each in SANITIZERS)
 
 
 def check_flags(property: str) -> list[str]:
     """Return the flags that make Clang check a property, or kinds of checks."""
-    sanitizers = [_CHECKS[each] for each in property.split(",") if each in _CHECKS]
+    sanitizers = [SANITIZERS[each].flags for each in property.split(",") if each in SANITIZERS]
     return [f"-fsanitize={','.join(sanitizers)}", *_CHECKED] if sanitizers else []
 
 

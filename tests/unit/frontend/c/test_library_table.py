@@ -18,7 +18,7 @@ from certus.frontend.c.library.models import STANDARD
 from certus.frontend.c.model import effects, reads
 from certus.frontend.c.model.c_types import kind, may_be
 from certus.frontend.c.model.effects import EXTENTS
-from certus.frontend.c.model.library import FUNCTIONS, Model, lookup
+from certus.frontend.c.model.library import FUNCTIONS, Model
 from certus.system.tools import TARGETS, find_clang
 
 FOLDER = Path(library.__file__).parent / "c"
@@ -107,7 +107,7 @@ def test_signatures_agree_with_the_headers(tmp_path: Path) -> None:
 
 
 def test_the_vocabulary_of_verifiers_has_a_meaning() -> None:
-    assert [name for name in (*ASSUMING, *ASSERTING) if lookup(name) is None] == []
+    assert [name for name in (*ASSUMING, *ASSERTING) if FUNCTIONS.get(name) is None] == []
 
 
 @pytest.mark.parametrize("model", sorted(TARGETS))
@@ -152,12 +152,12 @@ def test_every_target_has_an_extent() -> None:
 
 
 def test_look_up() -> None:
-    chk = lookup("__snprintf_chk")
+    chk = FUNCTIONS.get("__snprintf_chk")
     assert chk is not None
     assert (chk.name, chk.arguments(list("012345"))) == ("snprintf", list("0145"))
     assert chk.meaning is FUNCTIONS["snprintf"].meaning
-    assert lookup("__builtin_no_such_thing") is None
-    assert lookup("mine") is None
+    assert FUNCTIONS.get("__builtin_no_such_thing") is None
+    assert FUNCTIONS.get("mine") is None
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_look_up() -> None:
 def test_what_may_be_the_function_of_the_library(
     name: str, result: str, parameters: str | None, expected: bool
 ) -> None:
-    function = lookup(name)
+    function = FUNCTIONS.get(name)
     assert may_be("" if function is None else function.signature, result, parameters) is expected
 
 

@@ -49,6 +49,28 @@ class Block(Record):
         return self.instructions[-1]
 
 
+def reachable(blocks: Mapping[str, Block], starts: Iterable[str]) -> dict[str, None]:
+    """Return the labels that control can reach from some labels, these included."""
+    reached = dict.fromkeys(starts)
+    stack = list(reached)
+    while stack:
+        for target in ir.successors(blocks[stack.pop()].last):
+            if target not in reached:
+                reached[target] = None
+                stack.append(target)
+    return reached
+
+
+def predecessors(code: Iterable[Block]) -> dict[str, list[str]]:
+    """Return for each label the labels of the blocks from which control can come."""
+    code = list(code)
+    entering: dict[str, list[str]] = {block.label: [] for block in code}
+    for block in code:
+        for label in dict.fromkeys(ir.successors(block.last)):
+            entering[label].append(block.label)
+    return entering
+
+
 class BodyReader(Reader):
     """Reads the lines between the braces of a definition."""
 
@@ -95,7 +117,8 @@ class BodyReader(Reader):
         self.end()
         if words[0] == "#" and words[-3][1:].isdigit():
             location = int(words[-3][1:])
-        ir.complete(instruction, name, location, attached, line, self.operands)
+        instruction.name, instruction.location, instruction.attached = name, location, attached
+        instruction.text, instruction.operands = line, self.operands
         return instruction
 
     @staticmethod
@@ -104,10 +127,10 @@ class BodyReader(Reader):
         kind."""
         text, mark, number = line.rpartition(", !dbg !")
         if mark and number.isdigit():  # by far the most frequent form
-            return text, int(number), ir.NOTHING
+            return text, int(number), {}
         tail = _ATTACHMENTS.search(line)
         if tail is None:
-            return line, None, ir.NOTHING
+            return line, None, {}
         numbers = {kind: int(number) for kind, number in _ATTACHED.findall(tail[0])}
         return line[: tail.start()], numbers.pop("dbg", None), numbers
 

@@ -19,10 +19,7 @@ _NUMBER: Final = re.compile(r"i64 (\d+)")
 _REFERENCE: Final = re.compile(r"!(\d+)")
 _NODE: Final = re.compile(r"(?:distinct )?!(\w+)\((.*)\)")
 _FIELD: Final = re.compile(r'(\w+): ("[^"]*"|(?:[^"(),]|\([^()]*\))+)(?:, |$)')
-_TRANSPARENT: Final = word_set(
-    "DW_TAG_typedef DW_TAG_const_type DW_TAG_volatile_type DW_TAG_restrict_type DW_TAG_atomic_type "
-    "DW_TAG_member DW_TAG_inheritance DW_TAG_APPLE_ptrauth_type"
-)
+_TRANSPARENT: Final = word_set("typedef const volatile restrict atomic member inheritance APPLE_ptrauth")
 _SIGNED: Final = dict.fromkeys(("DW_ATE_signed", "DW_ATE_signed_char"), True) | dict.fromkeys(
     ("DW_ATE_unsigned", "DW_ATE_unsigned_char", "DW_ATE_boolean", "DW_ATE_UTF"), False
 )
@@ -48,7 +45,12 @@ class Node:
 
     @property
     def tag(self) -> str:
-        return self.fields.get("tag", "")
+        """The word that distinguishes types: `pointer` for `DW_TAG_pointer_type`."""
+        return self.fields.get("tag", "").removeprefix("DW_TAG_").removesuffix("_type")
+
+    @property
+    def is_record(self) -> bool:
+        return self.tag in ("structure", "union")
 
 
 def _referred(text: str) -> int | None:
@@ -120,6 +122,11 @@ class Debug:
             raise NotUnderstood("a list of metadata", text)
         return [_referred(part) for part in text[2:-1].split(", ") if part]
 
+    def parts(self, node: Node) -> list[Node]:
+        """Return the members of a record, or the lengths of an array."""
+        numbers = self.elements(node.reference("elements"))
+        return [self.node(number) for number in numbers if number is not None]
+
     def accessed(self, number: int) -> str:
         """Return the name of the type in the `!tbaa` of an access, such as `p1 int` for an `int *`."""
         first = _REFERENCE.search(self._text(number))
@@ -143,12 +150,7 @@ class Debug:
             self._places[number] = place
         return self._places[number]
 
-    def loop(self, number: int) -> tuple[Place, Place | None] | None:
-        """Return where the loop of `!llvm.loop` starts and ends, as far as it is known."""
-        places = [place for place in map(self.place, self.elements(number)[1:]) if place is not None]
-        return (places[0], places[1] if len(places) > 1 else None) if places else None
-
-    def loop_location(self, number: int) -> int | None:
+    def loop(self, number: int) -> int | None:
         """Return the debug location where the loop of `!llvm.loop` starts."""
         return next((n for n in self.elements(number)[1:] if self.place(n) is not None), None)
 
@@ -204,21 +206,20 @@ class Debug:
             number = node.reference("baseType")
         return None
 
-    def qualified(self, number: int | None, qualifier: str) -> bool:
-        """Return whether a type is `const` or `volatile`, perhaps through typedefs. An array is qualified as
-        its elements are."""
+    def is_const(self, number: int | None) -> bool:
+        """Return whether a type is `const`, perhaps through typedefs. An array is so if its elements are."""
         while number is not None:
             node = self.node(number)
-            if node.tag == f"DW_TAG_{qualifier}_type":
+            if node.tag == "const":
                 return True
             derived = node.kind == "DIDerivedType" and node.tag in _TRANSPARENT
-            number = node.reference("baseType") if derived or node.tag == "DW_TAG_array_type" else None
+            number = node.reference("baseType") if derived or node.tag == "array" else None
         return False
 
     def signed(self, number: int | None) -> bool | None:
         """Return whether an integer type is signed; None for others."""
         node = self.plain(number)
-        if node is not None and node.tag == "DW_TAG_enumeration_type":
+        if node is not None and node.tag == "enumeration":
             node = self.plain(node.reference("baseType"))
         return _SIGNED.get(node.fields.get("encoding", "")) if node and node.kind == "DIBasicType" else None
 
@@ -230,7 +231,7 @@ class Debug:
     def target(self, number: int | None) -> int | None:
         """Return the type that a pointer type points to; None for `void *` and other types."""
         node = self.plain(number)
-        return node.reference("baseType") if node and node.tag == "DW_TAG_pointer_type" else None
+        return node.reference("baseType") if node and node.tag == "pointer" else None
 
     def signature(self, function: int | None) -> list[int | None]:
         """Return the types of a function's result and parameters; None is `void` and, at the end, `...`."""

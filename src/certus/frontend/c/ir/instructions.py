@@ -4,42 +4,22 @@ The fields of a class are in the order of the text, since the reader fills them 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from certus.frontend.c.ir.types import FunctionType, Record, Type
-
-NOTHING: Final[Mapping[str, int]] = {}
 
 
 class Instruction(Record):
     """`name` is the name of the result; `location` the number of the debug location; `attached` the numbers
     of other metadata by kind; `text` the line; `operands` all operands in the order of the text."""
 
-    name: str | None = field(init=False)
-    location: int | None = field(init=False)
-    attached: Mapping[str, int] = field(init=False)
-    text: str = field(init=False)
-    operands: Sequence[Operand] = field(init=False)
-
-
-def complete(
-    instruction: Instruction,
-    name: str | None = None,
-    location: int | None = None,
-    attached: Mapping[str, int] = NOTHING,
-    text: str = "",
-    operands: Sequence[Operand] = (),
-) -> None:
-    """Set the fields that all instructions have."""
-    instruction.name, instruction.location = name, location
-    instruction.attached, instruction.text, instruction.operands = attached, text, operands
-
-
-def complete_like(instruction: Instruction, other: Instruction, operands: Sequence[Operand]) -> None:
-    """Set the fields that all instructions have, for one that replaces another."""
-    complete(instruction, other.name, other.location, other.attached, other.text, operands)
+    name: str | None = field(default=None, kw_only=True)
+    location: int | None = field(default=None, kw_only=True)
+    attached: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+    text: str = field(default="", kw_only=True)
+    operands: Sequence[Operand] = field(default=(), kw_only=True)
 
 
 class Alloca(Instruction):
@@ -263,6 +243,34 @@ def successors(last: Instruction) -> list[str]:
     return []
 
 
+def redirected(last: Instruction, label: Callable[[str], str]) -> Instruction:
+    """Return a jump, branch or switch with the label that `label` returns for each of its labels."""
+    match last:
+        case Jump():
+            return replace(last, target=label(last.target))
+        case Branch():
+            return replace(last, then=label(last.then), otherwise=label(last.otherwise))
+        case Switch():
+            cases = [(number, label(each)) for number, each in last.cases]
+            return replace(last, default=label(last.default), cases=cases)
+    return last
+
+
+def with_sources(instruction: Instruction, sources: Callable[[str], Iterable[str]]) -> Instruction:
+    """Return a phi with the labels that `sources` returns for each of its labels; any other instruction stays
+    as it is."""
+    if not isinstance(instruction, Phi):
+        return instruction
+    incoming = [(value, new) for value, label in instruction.incoming for new in sources(label)]
+    return replace(instruction, incoming=incoming)
+
+
+def called(instruction: Instruction) -> str:
+    """Return the name of the function that an instruction calls; empty if it names none."""
+    callee = instruction.callee if isinstance(instruction, Call) else None
+    return callee.name if isinstance(callee, Symbol) else ""
+
+
 class Operand(Record):
     """A value that an instruction takes, or a part of an initialiser."""
 
@@ -340,3 +348,14 @@ class BlockAddress(Operand):
 
     function: str
     label: str
+
+
+def symbols_in(constant: Operand | None) -> Iterator[str]:
+    """Yield the names of the symbols that a constant mentions."""
+    stack = [] if constant is None else [constant]
+    while stack:
+        match stack.pop():
+            case Symbol(name=name) | BlockAddress(function=name):
+                yield name
+            case Aggregate(parts=parts) | Expression(operands=parts):
+                stack += parts

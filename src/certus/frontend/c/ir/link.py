@@ -85,7 +85,10 @@ def link(texts: Sequence[str], modules: Sequence[Module], kept: Iterable[str] = 
     for name, units in internal.items():
         for unit in units if name in external else units[1:]:
             linking.changes[unit].symbols[name] = linking.fresh(name, unit)
-    return join(texts, linking.changes)
+    joined = _Joined()
+    for text, changes, structures in zip(texts, linking.changes, _renamed_structures(texts), strict=True):
+        joined.add(text, changes, structures)
+    return joined.finish()
 
 
 def _symbols(module: Module) -> Iterator[Definition]:
@@ -299,14 +302,6 @@ class Changes:
     symbols: dict[str, str] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     aside: dict[str, str] = field(default_factory=dict)
-
-
-def join(texts: Sequence[str], changes: Sequence[Changes]) -> Linked:
-    """Return the text of one module for all files."""
-    joined = _Joined()
-    for text, change, structures in zip(texts, changes, _renamed_structures(texts), strict=True):
-        joined.add(text, change, structures)
-    return joined.finish()
 
 
 class _Joined:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, dataclass_transform
 
+from certus.core.walk import bottom_up
+
 Item = TypeVar("Item")
 
 # In order, after spaces: names, punctuation, metadata, groups of attributes, strings, numbers, words, others.
@@ -314,25 +316,16 @@ class Layout:
         return type_.bits if isinstance(type_, IntegerType | FloatType) else 8 * self.size(type_)
 
     def _measure(self, type_: Type) -> tuple[int, int]:
-        if type_ not in self._measures:
-            stack = [type_]
-            while stack:
-                missing = [part for part in parts_of(stack[-1]) if part not in self._measures]
-                if not missing:
-                    top = stack.pop()
-                    self._measures[top] = self._compute(top)
-                stack += missing
-        return self._measures[type_]
+        return bottom_up(type_, parts_of, self._compute, self._measures)
 
-    def _compute(self, type_: Type) -> tuple[int, int]:
-        """Compute size and alignment of a type whose parts are measured."""
+    def _compute(self, type_: Type, parts: list[tuple[int, int]]) -> tuple[int, int]:
+        """Return size and alignment of a type, given those of its parts."""
         if isinstance(type_, PointerType):
             return self.word, self.word
         if isinstance(type_, ArrayType):
-            size, align = self._measures[type_.element]
-            return type_.count * size, align
+            return type_.count * parts[0][0], parts[0][1]
         if isinstance(type_, StructType) and not type_.opaque:
-            return self._structure(type_)
+            return self._structure(type_, parts)
         if not isinstance(type_, IntegerType | FloatType | VectorType):
             raise NotUnderstood(f"the size of {type_}")
         size = (self._bits(type_) + 7) // 8
@@ -342,11 +335,10 @@ class Layout:
             align = 4 if self.pointer_bits == 32 and narrow else min(align, 16)
         return _round_up(size, align), align
 
-    def _structure(self, type_: StructType) -> tuple[int, int]:
+    def _structure(self, type_: StructType, parts: list[tuple[int, int]]) -> tuple[int, int]:
         end, widest, offsets = 0, 1, []
-        for part in type_.fields:
-            size, align = self._measures[part]
-            align = 1 if type_.packed else align
+        for size, natural in parts:
+            align = 1 if type_.packed else natural
             offsets.append(_round_up(end, align))
             end, widest = offsets[-1] + size, max(widest, align)
         self._offsets[type_] = tuple(offsets)
@@ -371,8 +363,5 @@ def holds_pointers(type_: Type) -> bool:
         part = stack.pop()
         if isinstance(part, PointerType):
             return True
-        if isinstance(part, StructType):
-            stack += part.fields
-        elif isinstance(part, ArrayType | VectorType):
-            stack.append(part.element)
+        stack += parts_of(part)
     return False

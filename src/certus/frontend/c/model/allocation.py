@@ -33,7 +33,8 @@ def allocate(
     """Create a new object whose size is the product of the arguments `size`. `alignment` is the argument that
     must be a constant power of two, or the call is refused. `into` is the argument that points to where the
     address is stored; then the result is 0, and the alignment is at least the size of a pointer. With
-    `fails`, the result may be null, which is an input."""
+    `fails`, the result may be null, which is an input. Any other object on the heap may also be refused, with
+    null or the result `ENOMEM`, if the environment decides so (`malloc_may_fail`)."""
     body = call.body
     count: Expr = build.integer(1)
     for number in size:
@@ -44,42 +45,25 @@ def allocate(
         if wanted < (1 if into is None else body.layout.word) or wanted & (wanted - 1):
             raise Unmodelled("unsupported-alignment", f"this alignment in a call of `{call.name}`")
         align = max(wanted, 16)
-    if body.unit.rules.malloc_may_fail and not stack and not fails:
-        _try_to_allocate(call, count, align, zero=zero, into=into)
-        return
-    if fails:
-        base = body.choose(maybe(body), lambda: NULL, lambda: new_object(body, count, align, zero=zero))
-    else:
-        base = new_object(body, count, align, zero=zero, stack=stack)
-    if into is not None:
-        store_pointer(body, call.integer(into), base)
-    if into is None or call.instruction.name is None:
-        call.define(base)
-    else:
-        call.define(build.constant(0, sort_of(call.instruction.result)))
 
+    def create() -> Expr:
+        return new_object(body, count, align, zero=zero, stack=stack)
 
-def allocation_fails(body: Body) -> Expr:
-    """Return the condition that the environment lets an allocation fail."""
-    return build.ne(body.havoc(U8, ALLOCATION_FAILS), build.constant(0, U8))
-
-
-def _try_to_allocate(call: LibraryCall, size: Expr, align: int, *, zero: bool, into: int | None) -> None:
-    """Create a new object, or fail: with a null pointer or, if the address is stored `into` an argument, with
-    the result `ENOMEM`."""
-    body = call.body
-    fails = body.registers.in_temporary(allocation_fails(body))
+    failed = maybe(body) if fails else build.FALSE if stack else _fails(body)
     if into is None:
-        call.define(body.choose(fails, lambda: NULL, lambda: new_object(body, size, align, zero=zero)))
+        call.define(body.choose(failed, lambda: NULL, create))
         return
-
-    def succeed() -> None:
-        store_pointer(body, call.integer(into), new_object(body, size, align, zero=zero))
-
-    body.when(build.not_(fails), succeed)
+    body.when(build.not_(failed), lambda: store_pointer(body, call.integer(into), create()))
     if call.instruction.name is not None:
         sort = sort_of(call.instruction.result, signed=True)
-        call.define(build.ite(fails, build.constant(_ENOMEM, sort), build.constant(0, sort)))
+        call.define(build.ite(failed, build.constant(_ENOMEM, sort), build.constant(0, sort)))
+
+
+def _fails(body: Body) -> Expr:
+    """Return the condition that an allocation fails, which the environment may decide."""
+    if not body.unit.rules.malloc_may_fail:
+        return build.FALSE
+    return body.registers.in_temporary(build.ne(body.havoc(U8, ALLOCATION_FAILS), build.constant(0, U8)))
 
 
 def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
@@ -103,11 +87,7 @@ def reallocate(call: LibraryCall) -> None:
     byte by byte whether it belongs to the object."""
     body, old, size = call.body, call.integer(0), call.integer(1)
     check_free(body, old)
-    if body.unit.rules.malloc_may_fail:
-        fails = body.registers.in_temporary(allocation_fails(body))
-        call.define(body.choose(fails, lambda: NULL, lambda: _reallocated(call, old, size)))
-    else:
-        call.define(_reallocated(call, old, size))
+    call.define(body.choose(_fails(body), lambda: NULL, lambda: _reallocated(call, old, size)))
 
 
 def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
@@ -123,15 +103,13 @@ def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
     def move() -> None:
         if sizes is None:
             memory.run_model(body, "__certus_move_object", (base, old, size))
-            body.emit(Free(old, "heap"))
-            return
-        noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
-        count = build.ite(build.lt(noted, size), noted, size)
-        memory.copy_loop(body, base, old, count, 1, overlapping=False)
-        body.emit(Free(old, "heap"))
+        else:
+            noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
+            count = build.ite(build.lt(noted, size), noted, size)
+            memory.copy_loop(body, base, old, count, 1, overlapping=False)
+        free(body, old)
 
-    if old is not NULL:
-        body.when(build.ne(old, NULL), move)
+    body.when(build.ne(old, NULL), move)
     return result
 
 

@@ -76,12 +76,12 @@ def written_bytes(body: Body, store: ir.Store) -> tuple[Bytes, Access] | None:
 
 def _unit(body: Body, store: ir.Store) -> tuple[ir.Load, ir.Binary] | None:
     """Return the load of the unit that a store writes back, and the operation that clears a field in it."""
-    value = body.flow.definitions.get(store.value.name) if isinstance(store.value, Local) else None
+    value = body.flow.definition(store.value)
     if isinstance(value, ir.Binary) and (value.name or "").startswith("bf.set"):
-        value = body.flow.definitions.get(value.left.name) if isinstance(value.left, Local) else None
-    if not isinstance(value, ir.Binary) or not _sets(body, value) or not isinstance(value.left, Local):
+        value = body.flow.definition(value.left)
+    if not isinstance(value, ir.Binary) or not _sets(body, value):
         return None
-    unit = body.flow.definitions.get(value.left.name)
+    unit = body.flow.definition(value.left)
     return (unit, value) if isinstance(unit, ir.Load) and (unit.name or "").startswith("bf.load") else None
 
 
@@ -102,7 +102,7 @@ def _sets(body: Body, clear: ir.Binary) -> bool:
     use = body.flow.only_use(clear.name or "")
     if isinstance(use, ir.Binary):
         return (use.name or "").startswith("bf.set")
-    unit = body.flow.definitions.get(clear.left.name) if isinstance(clear.left, Local) else None
+    unit = body.flow.definition(clear.left)
     if not isinstance(use, ir.Store) or not isinstance(unit, ir.Load):
         return False
     same = isinstance(use.pointer, Local) and isinstance(unit.pointer, Local)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Free, Havoc, Load
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
+from certus.core.vocabulary import UNINITIALISED
+from certus.core.walk import completed
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
@@ -72,23 +74,15 @@ class Registers:
 
     def _reads(self, *values: Expr) -> frozenset[Expr]:
         """Return the variables that some terms read and that may change."""
-        cache, mutable, shared = self._read, self.mutable, self._body.unit.symbols.shared
-        stack = [term for term in values if term not in cache]
-        while stack:
-            term = stack[-1]
-            missing = [argument for argument in term.args if argument not in cache]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
+        mutable, shared = self.mutable, self._body.unit.symbols.shared
+
+        def reads(term: Expr) -> frozenset[Expr]:
             if term.kind is Kind.VAR and (term in mutable or term in shared):
-                cache[term] = frozenset((term,))
-            else:
-                parts = [reads for argument in term.args if (reads := cache[argument])]
-                cache[term] = parts[0].union(*parts[1:]) if parts else _NOTHING
-        if len(values) == 1:
-            return cache[values[0]]
-        return _NOTHING.union(*(cache[term] for term in values))
+                return frozenset((term,))
+            parts = [inner for argument in term.args if (inner := self._read[argument])]
+            return parts[0].union(*parts[1:]) if parts else _NOTHING
+
+        return _NOTHING.union(*(completed(value, self._read, reads) for value in values))
 
     def _compute(self, name: str) -> None:
         """Compute the value of an instruction into temporaries."""
@@ -255,10 +249,10 @@ class Steps:
         """Create an input of the program; an address is natural and below the end of memory. `approximates`:
         see `Havoc`."""
         value = self.fresh(sort)
-        self.set_freely(value, function, approximates)
+        self.set_freely(value, function, approximates=approximates)
         return value
 
-    def set_freely(self, variable: Expr, function: str | None = None, approximates: str = "") -> None:
+    def set_freely(self, variable: Expr, function: str | None = None, *, approximates: str) -> None:
         """Assign an arbitrary value of its type to a variable."""
         call = None if function is None else self.cursor.span
         self.emit(Havoc((variable,), function, approximates), call=call)
@@ -283,6 +277,10 @@ class Steps:
         self.emit(Assign((self.fresh(sort),), (build.quot(one, zero),)), text=f"undefined: {why}")
         self.stop()
 
+    def end_object(self, base: Expr, shown: str, *, silent: bool = False) -> None:
+        """End the lifetime of an object on the stack."""
+        self.emit(Free(base, "stack", silent), text=f"end of {shown}")
+
     def stop(self) -> None:
         """End the execution; what follows starts at a node that nothing leads to."""
         self.at = self.draft.node()
@@ -305,26 +303,25 @@ class Steps:
 
     def choose(self, condition: Expr, then: Callable[[], Expr], otherwise: Callable[[], Expr]) -> Expr:
         """Take the steps of one of two branches; return the value of the branch taken."""
-        nodes = self.draft.node(), self.draft.node()
-        after = self.draft.node()
-        self.fork(condition, *nodes)
-        result: Expr | None = None
-        for node, make in zip(nodes, (then, otherwise), strict=True):
-            self.at = node
-            value = make()
-            if result is None:
-                result = self.fresh(value.sort)
-            self.emit(Assign((result,), (value,)), target=after)
-            self.checked.clear()
-        self.at = after
-        assert result is not None
-        return result
+        if condition.kind is Kind.CONST:
+            return then() if condition is build.TRUE else otherwise()
+        results: list[Expr] = []
+
+        def take(value: Expr) -> None:
+            results.append(results[0] if results else self.fresh(value.sort))
+            self.emit(Assign((results[0],), (value,)))
+
+        self.when(condition, lambda: take(then()), lambda: take(otherwise()))
+        return results[0]
 
     def when(
         self, condition: Expr, steps: Callable[[], None], otherwise: Callable[[], None] | None = None
     ) -> None:
         """Take steps if a condition holds, and perhaps others if it does not."""
-        if condition is build.FALSE and otherwise is None:
+        if condition.kind is Kind.CONST:
+            chosen = steps if condition is build.TRUE else otherwise
+            if chosen is not None:
+                chosen()
             return
         start, after = self.draft.node(), self.draft.node()
         other = after if otherwise is None else self.draft.node()
@@ -350,20 +347,20 @@ class Body(Steps):
         self.registers = Registers(self)
         self.roots = Roots(module, {})
         self.signature = Signature(VoidType("void"))
+        self.initialisation: Initialisation | None = None  # unless reads without a value are errors
         if function is not None:
             self.scopes = Scopes(module, unit.sources)
             ends = bool(unit.rules.memory) and unit.is_program(module)
             self.flow = Flow(module.blocks(function), self.scopes.with_markers if ends else None)
             self.roots = Roots(module, self.flow.definitions)
             self.locals = LocalVariables(self)
+            if UNINITIALISED in unit.rules.memory:
+                from certus.frontend.c.model.initialisation import Initialisation
+
+                self.initialisation = Initialisation(self)
             make_signature(self)
             slots = self.locals.slots.values()
             self.registers.mutable = {s.variable for s in slots if s.variable is not None}
-
-    @property
-    def initialisation(self) -> Initialisation | None:
-        """The checks of reads without a value; None if these are no errors, or if this is no function."""
-        return None if self.function is None else self.locals.initialisation
 
     def is_watched(self, instruction: ir.Instruction) -> bool:
         """Return whether a witness refers to the `?:` of an instruction, so that it must become a branch."""
@@ -403,12 +400,9 @@ class Body(Steps):
 
 def redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
     """Return the step that writes `new` instead of `old`, if `old` is the only variable it writes."""
-    if isinstance(op, Havoc) and op.targets == (old,):
-        return Havoc((new,), op.function, op.approximates)
-    if isinstance(op, Call) and op.targets == (old,) and not op.procedure.startswith("$"):
-        return Call(op.procedure, op.arguments, (new,))
-    if isinstance(op, Alloc) and op.target is old:
+    if isinstance(op, Havoc | Call) and op.targets == (old,):
+        of_library = isinstance(op, Call) and op.procedure.startswith("$")
+        return None if of_library else replace(op, targets=(new,))
+    if isinstance(op, Alloc | Load) and op.target is old:
         return replace(op, target=new)
-    if isinstance(op, Load) and op.target is old:
-        return Load(new, op.address)
     return None

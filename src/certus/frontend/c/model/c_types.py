@@ -29,8 +29,6 @@ STRING: Final = "S"
 HANDLE: Final = "H"
 _WITHOUT_READS: Final = str.maketrans(STRING + HANDLE, "pr", "?")
 _KIND: Final = re.compile(r"[\w*]\??")
-_RECORDS: Final = ("DW_TAG_structure_type", "DW_TAG_union_type")
-_POINTER: Final = "DW_TAG_pointer_type"
 # The kinds that may be declared or passed in place of a kind; "o" is any pointer.
 _ALIKE: Final = {
     **{"*": "*pro", "p": "p*o", "r": "r*o", "F": "F*o", "a": "apr*so", "u": "urs*o", "i": "ih", "h": "ih"}
@@ -46,9 +44,8 @@ def declared_kinds(body: Body, name: str) -> tuple[str, str | None] | None:
     debug, function = body.module.debug, body.module.functions.get(name)
     if function is None or function.debug is None or not body.unit.is_program(body.module):
         return None
-    node, types = debug.node(function.debug), debug.signature(function.debug)
-    of_library = body.unit.sources.of_library(debug.file(function.debug), node.number("line"), function.debug)
-    if of_library or not types:
+    types = debug.signature(function.debug)
+    if not types or body.unit.sources.of_library(debug, function.debug):
         return None
     if function.type.variadic and not function.type.parameters:  # `f(...)` in IR
         return kind(debug, types[0]), None
@@ -61,14 +58,15 @@ def kind(debug: Debug, type_: int | None) -> str:
     node = debug.plain(type_)
     if node is None:
         return "v"
-    tag = node.fields.get("tag", "")
-    if tag in _RECORDS:
+    if node.is_record:
         return "a" if node.string("name") == "__va_list_tag" else "s"
-    if tag == _POINTER:
+    if node.tag == "pointer":
         return _pointer_kind(debug.plain(node.reference("baseType")))
-    if debug.signed(type_) is None and tag != "DW_TAG_enumeration_type":
+    if node.tag == "enumeration":
+        return "i"
+    if debug.signed(type_) is None:
         return "f"
-    return "h" if tag != "DW_TAG_enumeration_type" and node.number("size") < 32 else "i"
+    return "h" if node.number("size") < 32 else "i"
 
 
 def _pointer_kind(target: Node | None) -> str:
@@ -76,7 +74,7 @@ def _pointer_kind(target: Node | None) -> str:
         return "*"
     if target.kind == "DISubroutineType":
         return "F"
-    if target.fields.get("tag") not in _RECORDS:
+    if not target.is_record:
         return "p"
     name = target.string("name")
     return "a" if name == "__va_list_tag" else "u" if name.startswith("sockaddr") else "r"
@@ -101,7 +99,7 @@ def passed_types(debug: Debug, function: Function) -> dict[int, list[int | None]
 def _is_single(debug: Debug, type_: int | None) -> bool:
     """Return whether an argument of a type is one argument in IR."""
     node = debug.plain(type_)
-    if node is None or node.fields.get("tag") == _POINTER:
+    if node is None or node.tag == "pointer":
         return node is not None
     integer = debug.signed(type_) is not None and node.number("size") <= 64
     return integer or node.fields.get("encoding") == "DW_ATE_float"
@@ -109,7 +107,7 @@ def _is_single(debug: Debug, type_: int | None) -> bool:
 
 def is_record(debug: Debug, type_: int | None) -> bool:
     node = debug.plain(type_)
-    return node is not None and node.fields.get("tag") in _RECORDS
+    return node is not None and node.is_record
 
 
 def may_be(signature: str, result: str, parameters: str | None) -> bool:
@@ -152,12 +150,10 @@ def parts(debug: Debug, type_: int | None, *, follow: bool = False) -> Iterator[
         yield node
         if node is None:
             continue
-        tag = node.fields.get("tag", "")
-        if tag == "DW_TAG_array_type" or (follow and tag == _POINTER):
+        if node.tag == "array" or (follow and node.tag == "pointer"):
             stack.append(node.reference("baseType"))
-        elif tag in _RECORDS:
-            members = debug.elements(node.reference("elements"))
-            stack += [debug.node(member).reference("baseType") for member in members if member is not None]
+        elif node.is_record:
+            stack += [member.reference("baseType") for member in debug.parts(node)]
 
 
 def leads_to_functions(debug: Debug, type_: int | None) -> bool:
@@ -172,15 +168,15 @@ def leads_on(debug: Debug, type_: int | None) -> bool:
     for node in parts(debug, type_):
         if node is not None and node.kind == "DISubroutineType":
             return True
-        pointer = node is not None and node.fields.get("tag") == _POINTER
-        if node is not None and pointer and not debug.qualified(node.reference("baseType"), "const"):
+        pointer = node is not None and node.tag == "pointer"
+        if node is not None and pointer and not debug.is_const(node.reference("baseType")):
             return True
     return False
 
 
 def holds_pointers(debug: Debug, type_: int | None) -> bool:
     """Return whether memory of a type may contain pointers."""
-    return any(node is not None and node.fields.get("tag") == _POINTER for node in parts(debug, type_))
+    return any(node is not None and node.tag == "pointer" for node in parts(debug, type_))
 
 
 _DEEPEST: Final = 20
@@ -194,19 +190,16 @@ def shape_of(module: Module, type_: int | None, depth: int = 0) -> Shape | None:
     node = debug.plain(type_)
     if node is None or depth > _DEEPEST:
         return None
-    tag = node.fields.get("tag", "")
-    if tag == "DW_TAG_pointer_type":
+    if node.tag == "pointer":
         return ScalarShape(module.layout.pointer_bits, signed=False, pointer=True)
-    if tag == "DW_TAG_array_type":
+    if node.tag == "array":
         return _array(module, node, depth)
-    if tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
+    if node.is_record:
         return _record(module, node, depth)
     signed, size = debug.signed(type_), node.number("size")
     if node.fields.get("encoding") == "DW_ATE_float" and node.string("name") in _FORMATS:
         return ScalarShape(size, signed=False, format=_FORMATS[node.string("name")])
-    if signed is None:
-        return None
-    return ScalarShape(size, signed) if size else None
+    return ScalarShape(size, signed) if size and signed is not None else None
 
 
 def _array(module: Module, node: Node, depth: int) -> Shape | None:
@@ -214,14 +207,9 @@ def _array(module: Module, node: Node, depth: int) -> Shape | None:
     shape = shape_of(module, element, depth + 1)
     plain = module.debug.plain(element)
     size = 0 if plain is None else plain.number("size") // 8
-    counts = []
-    for number in module.debug.elements(node.reference("elements")):
-        count = -1 if number is None else module.debug.node(number).number("count")
-        if count <= 0:
-            return None
-        counts.append(count)
-    for count in reversed(counts):
-        if shape is None:
+    for length in module.debug.parts(node)[::-1]:
+        count = length.number("count")
+        if shape is None or count <= 0:
             return None
         shape = ArrayShape(count, size, shape)
         size *= count
@@ -230,10 +218,7 @@ def _array(module: Module, node: Node, depth: int) -> Shape | None:
 
 def _record(module: Module, node: Node, depth: int) -> Shape | None:
     members: list[tuple[str, int, Shape]] = []
-    for number in module.debug.elements(node.reference("elements")):
-        if number is None:
-            continue
-        member = module.debug.node(number)
+    for member in module.debug.parts(node):
         if "DIFlagBitField" in member.fields.get("flags", ""):
             continue
         inner = shape_of(module, member.reference("baseType"), depth + 1)

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.diagnostic import Span
-from certus.core.program import Alloc, Call, Free
+from certus.core.program import Alloc, Call
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import WRITE
 from certus.core.witness import PROBE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.ir.module import Function, Parameter
-from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VectorType, VoidType
+from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import checks, intrinsics, library, memory, probes
-from certus.frontend.c.model.cells import Cells, cells_at, elements, fields, passed, simple, store_of
+from certus.frontend.c.model.cells import Cells, passed, passed_cells, store_of
 from certus.frontend.c.model.checks import is_checked
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
@@ -71,7 +71,7 @@ def call(body: Body, instruction: ir.Call) -> None:
     if name.startswith("llvm."):
         intrinsics.lower(body, instruction, name)
     elif body.cursor.probe is not None and name == PROBE:
-        probes.lower_probe(body, instruction, body.cursor.probe)
+        probes.lower_probe(body, instruction)
     elif name.startswith("__ubsan_handle_"):
         checks.lower_check(body, instruction, name)
     elif (error := unit.error_function(body.module, name)) is not None:
@@ -119,7 +119,7 @@ def enter(
             body.unit.names.note_format(results[0], signature.result)
     body.emit(Call(callee.name, bindings, results), call=span)
     if packed is not NULL:
-        _end(body, packed)
+        body.end_object(packed, "an argument")
     if signature.result_cells is None:
         return results[0] if results else None
     return passed(callee.layout, signature.result, signature.result_cells, results)
@@ -145,11 +145,7 @@ def end_copies(body: Body, arguments: Sequence[Argument]) -> None:
     """End the lifetimes of the copies of objects that were passed by value."""
     for argument in arguments:
         if argument.passing.byval is not None and isinstance(argument.value, Expr):
-            _end(body, argument.value)
-
-
-def _end(body: Body, base: Expr) -> None:
-    body.emit(Free(base, "stack"), text="end of an argument")
+            body.end_object(argument.value, "an argument")
 
 
 def bound(body: Body, arguments: Sequence[Argument], callee: Body, packed: Expr = NULL) -> tuple[Expr, ...]:
@@ -260,7 +256,9 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
     body.registers.before_call()
     type_, results = instruction.result, tuple[Expr, ...]()
     value: Value | None = None
-    cells = None if isinstance(type_, VoidType) else _wanted_cells(body, instruction.name or "", type_)
+    cells, store = None, store_of(body, instruction.name or "")  # of the object that the result is stored to
+    if not isinstance(type_, VoidType):
+        cells = passed_cells(body, type_, None if store is None else store.pointer)
     if cells is not None:
         results = tuple(body.fresh(machine(8 * w, signed=False)) for _, w in cells)
         value = passed(body.layout, type_, cells, results)
@@ -280,18 +278,6 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
     end_copies(body, arguments)
     if value is not None:
         body.registers.define(instruction, value)
-
-
-def _wanted_cells(body: Body, name: str, type_: Type) -> Cells:
-    """Return the cells of the object that a result is stored to, or the fields of a record."""
-    store = store_of(body, name)
-    root, size = None if store is None else body.roots.of(store.pointer), body.layout.store_size(type_)
-    cells = cells_at(body.layout, root, size)
-    if isinstance(type_, VectorType):
-        return elements(body.layout, type_)
-    if isinstance(type_, StructType):
-        return simple(fields(body.layout, type_)) if cells is None else cells
-    return cells if cells is not None and len(cells) > 1 else None
 
 
 def allocate(body: Body, instruction: ir.Alloca) -> None:
@@ -319,7 +305,7 @@ def _check_length(body: Body, instruction: ir.Alloca, count: Operand) -> None:
     stack, lengths = [count], list[Expr]()
     while stack:
         operand = stack.pop()
-        definition = body.flow.definitions.get(operand.name) if isinstance(operand, ir.Local) else None
+        definition = body.flow.definition(operand)
         if isinstance(definition, ir.Convert) and definition.operation in ("zext", "sext"):
             stack.append(definition.operand)
         elif isinstance(definition, ir.Binary) and definition.operation == "mul":

@@ -302,12 +302,8 @@ def _take(body: Body, parameter: Parameter, signed: bool | None) -> Cells:
     pointed = passing.byval or passing.sret
     if pointed is not None:
         body.roots.declare(name, pointed)
-    cells, store = None, store_of(body, name)
-    if isinstance(type_, IntegerType) and store is not None:
-        cells = cells_at(body.layout, body.roots.of(store.pointer), body.layout.store_size(type_))
-        cells = cells if cells is not None and len(cells) > 1 else None
-    if isinstance(type_, VectorType):
-        cells = elements(body.layout, type_)
+    split, store = isinstance(type_, IntegerType | VectorType), store_of(body, name)
+    cells = passed_cells(body, type_, None if store is None else store.pointer) if split else None
     signed = passing.extension == "signext" if signed is None else signed
     shown = name.replace("_", "a").isalnum() and not name[0].isdigit() and cells is None
     variables = _variables(body, name if shown else f"${name}", type_, cells, signed)
@@ -317,6 +313,18 @@ def _take(body: Body, parameter: Parameter, signed: bool | None) -> Cells:
     value = variables[0] if cells is None else passed(body.layout, type_, cells, variables)
     body.registers.values[name] = value
     return cells
+
+
+def passed_cells(body: Body, type_: Type, pointer: Operand | None) -> Cells:
+    """Return how a value of a type is passed that is stored to, or was loaded from, the object at a pointer:
+    as the elements of a vector, the cells of the object or, if they are not known, the fields of a record."""
+    layout, root = body.layout, None if pointer is None else body.roots.of(pointer)
+    if isinstance(type_, VectorType):
+        return elements(layout, type_)
+    cells = cells_at(layout, root, layout.store_size(type_))
+    if isinstance(type_, StructType) and cells is None:
+        return list(zip(layout.offsets(type_), map(layout.store_size, type_.fields), strict=True))
+    return cells if cells is not None and (len(cells) > 1 or isinstance(type_, StructType)) else None
 
 
 def elements(layout: Layout, type_: VectorType) -> list[Cell]:
@@ -342,11 +350,6 @@ def _variables(body: Body, name: str, type_: Type, cells: Cells, signed: bool) -
     return tuple(body.local(f"{name}.{o}", machine(8 * w, signed=False)) for o, w in cells)
 
 
-def fields(layout: Layout, type_: StructType) -> list[Cell]:
-    """Return the fields of a record as cells."""
-    return list(zip(layout.offsets(type_), map(layout.store_size, type_.fields), strict=True))
-
-
 def store_of(body: Body, name: str) -> ir.Store | None:
     """Return the only use of a value, if it is a store of it."""
     use = body.flow.only_use(name)
@@ -357,21 +360,13 @@ def store_of(body: Body, name: str) -> ir.Store | None:
 
 def _returned_cells(body: Body, result: Type) -> Cells:
     """Return the cells of the object that a result is loaded from, or the fields of a record."""
-    cells: Cells = None
-    if isinstance(result, VectorType):
-        return elements(body.layout, result)
-    for label in body.flow.order:
-        last = body.flow.blocks[label].last
-        if not isinstance(last, ir.Return) or not isinstance(last.value, Local):
-            continue
-        load = body.flow.definitions.get(last.value.name)
-        root = body.roots.of(load.pointer) if isinstance(load, ir.Load) else None
-        if isinstance(load, ir.Load) and root is not None and not isinstance(root.type, IntegerType):
-            cells = cells_at(body.layout, root, body.layout.store_size(result))
-            break
-    if isinstance(result, StructType):
-        return fields(body.layout, result) if cells is None else cells
-    return cells if cells is not None and len(cells) > 1 else None
+    returns = [block.last for block in body.flow.blocks.values() if isinstance(block.last, ir.Return)]
+    loads = [body.flow.definition(last.value) for last in returns]
+    for pointer in (load.pointer for load in loads if isinstance(load, ir.Load)):
+        root = body.roots.of(pointer)
+        if root is not None and not isinstance(root.type, IntegerType):
+            return passed_cells(body, result, pointer)
+    return passed_cells(body, result, None)
 
 
 def _slots_of_parameters(body: Body) -> None:

@@ -21,7 +21,8 @@ from certus.core.program import Access, Assume, BasicOp, Call, Free, Inspect, In
 from certus.core.terms import BOOL, Expr, Kind
 from certus.core.vocabulary import ASSUMING, CLAIMS, FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.walk import variables
-from certus.core.witness import UNDEFINED, probe_kind
+from certus.core.witness import UNDEFINED
+from certus.frontend.c.compile import SANITIZERS
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.model.flow import DIVISOR, HANDLER, QUOTIENT
@@ -33,21 +34,6 @@ if TYPE_CHECKING:
     from certus.frontend.c.ir.module import Module
     from certus.frontend.c.model.body import Body
 
-# The kind of error of a property or of a kind of checks, and the handlers that report it. The handler of
-# shifts serves base and exponent, but Clang checks only what the property asks for.
-_OVERFLOW: Final = "(?:add|sub|mul|negate|divrem)_overflow"
-_KINDS: Final = {
-    "no-overflow": ("overflow", f"{_OVERFLOW}|shift_out_of_bounds"),
-    "no-div-zero": ("division-by-zero", "division_by_zero|divrem_overflow"),
-    "array-bounds": ("array-bounds", "out_of_bounds"),
-    "overflow": ("overflow", _OVERFLOW),
-    "division": ("division-by-zero", "division_by_zero"),
-    "shift": ("shift", "shift_out_of_bounds"),
-    **dict.fromkeys(("float-cast-overflow", "float-cast"), ("float-cast-overflow", "float_cast_overflow")),
-    **dict.fromkeys(
-        ("float-divide-by-zero", "float-divide"), ("float-division-by-zero", "float_division_by_zero")
-    ),
-}
 _ACCESSES: Final[dict[Access, str]] = {"read": READ, "write": WRITE, "free": FREE}
 _HEAP: Final[tuple[tuple[str, Retained, str], ...]] = (
     (LEAK, "tracked", "every object on the heap can still be reached by pointers"),
@@ -86,7 +72,7 @@ def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
         body.cursor.describe(_claim(body, instruction.location, kind))
         body.claim(holds, kind, body.cursor.text)
     elif body.unit.rules.invariants:
-        claim_in_probe(body, holds, body.cursor.probe, UNDEFINED)
+        claim_in_probe(body, holds, UNDEFINED)
 
 
 def _is_floating(module: Module, description: Operand) -> bool:
@@ -114,10 +100,10 @@ def claim_folded(body: Body, name: str, condition: Expr) -> None:
 def _kind(body: Body, name: str) -> str:
     """Return the kind of error that a handler reports; refuse handlers of other properties."""
     handler = name.removeprefix("__ubsan_handle_").removesuffix("_abort")
-    for asked in body.unit.rules.asked:
-        kind, handlers = _KINDS.get(asked, ("", ""))
-        if re.fullmatch(handlers, handler) is not None:
-            return kind
+    for asked in body.unit.rules.kind.split(","):
+        sanitizer = SANITIZERS.get(asked)
+        if sanitizer is not None and re.fullmatch(sanitizer.handlers, handler) is not None:
+            return sanitizer.kind
     raise Unmodelled("unsupported-check", f"the check `{handler}`")
 
 
@@ -130,15 +116,15 @@ def _claim(body: Body, location: int | None, kind: str) -> tuple[Span | None, st
     return span, CLAIMS[kind].format(text)
 
 
-def claim_in_probe(body: Body, holds: Expr, number: int, text: str, *, always: bool = False) -> None:
-    """Make it an error of a probe if a condition does not hold."""
+def claim_in_probe(body: Body, holds: Expr, text: str, *, always: bool = False) -> None:
+    """Make it an error of the present probe if a condition does not hold."""
     if holds is build.TRUE and not always:
         return
-    after, failed, kind = body.draft.node(), body.draft.node(), probe_kind(number)
+    after, failed, kind = body.draft.node(), body.draft.node(), body.cursor.text
     at = body.at
     for term, target, side in ((holds, after, True), (build.not_(holds), failed, False)):
         body.at = at
-        body.emit(Assume(term), target=target, branch=side, text=kind)
+        body.emit(Assume(term), target=target, branch=side)
     body.draft.error(failed, kind, body.cursor.span, text, statement=body.cursor.statement)
     body.at = after
 
@@ -184,7 +170,7 @@ def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
         return
     if body.cursor.probe is not None:
         if body.unit.rules.invariants:
-            claim_in_probe(body, inspected(body, address, count, access), body.cursor.probe, UNDEFINED)
+            claim_in_probe(body, inspected(body, address, count, access), UNDEFINED)
         return
     valid = inspected(body, address, count, access)
     body.claim(valid, _ACCESSES[access], _words(body, access, count))
@@ -240,7 +226,7 @@ def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
         return True
     extent = body.extents.get(base)
     if extent is None:
-        static = body.unit.symbols.static_object(base)
+        static = body.unit.symbols.objects.get(base)
         if static is None or (access == "write" and static.variable.constant):
             return False
         extent = static.extent
@@ -281,6 +267,12 @@ def check_heap(body: Body, unless: str = "") -> None:
         kept = body.fresh(BOOL)
         body.emit(InspectHeap(kept, retained))
         body.claim(kept, kind, text)
+
+
+def end(body: Body) -> None:
+    """End the program here."""
+    check_heap(body)
+    body.stop()
 
 
 def note_escape(body: Body, address: Expr) -> None:

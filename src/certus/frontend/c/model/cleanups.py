@@ -9,10 +9,12 @@ every jump has its own way again, as in the source.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.bodies import Block
+from certus.frontend.c.ir.bodies import Block, predecessors
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
 
 SLOT: Final = "cleanup.dest.slot"
@@ -41,17 +43,20 @@ def threaded(blocks: list[Block]) -> list[Block]:
                 order.append(point)
         copies.setdefault(label, []).append(_copy(block, _name((label, number)), names, target))
     result = [copy for block in blocks for copy in copies.get(block.label, ())]
-    if not any(_first_access(block) == "load" for block in result):
+    if all(isinstance(each, ir.Store) for block in result for each in _accesses(block)):
         for block in result:
-            block.instructions = [each for each in block.instructions if not _is_of_slot(each)]
-    sources: dict[str, set[str]] = {}
+            stores = _accesses(block)
+            block.instructions = [e for e in block.instructions if e not in stores and e.name != SLOT]
+    entering = predecessors(result)
     for block in result:
-        for label in ir.successors(block.last):
-            sources.setdefault(label, set()).add(block.label)
-    for block in result:
-        here = sources.get(block.label, set())
-        block.instructions = [_with_sources(each, copies, here) for each in block.instructions]
+        sources = partial(_sources, copies, entering[block.label])
+        block.instructions = [ir.with_sources(each, sources) for each in block.instructions]
     return result
+
+
+def _sources(copies: Mapping[str, list[Block]], entering: list[str], label: str) -> list[str]:
+    """Return the labels of the copies of a block from which control comes."""
+    return [copy.label for copy in copies.get(label, ()) if copy.label in entering]
 
 
 def _name(point: Point) -> str:
@@ -73,40 +78,29 @@ def _used_elsewhere(blocks: list[Block]) -> set[str]:
 def _reading(blocks: list[Block]) -> set[str]:
     """Return the blocks that may read the number with which they are entered, or pass it on to one that
     does."""
-    reading: set[str] = set()
+    first = {block.label: next(iter(_accesses(block)), None) for block in blocks}
+    reading = {label for label, access in first.items() if isinstance(access, ir.Load)}
     changed = True
     while changed:
         changed = False
         for block in blocks:
-            if block.label in reading or _first_access(block) == "store":
-                continue
-            loads = _first_access(block) == "load"
-            if loads or any(label in reading for label in ir.successors(block.last)):
+            passes = first[block.label] is None and block.label not in reading
+            if passes and not reading.isdisjoint(ir.successors(block.last)):
                 reading.add(block.label)
                 changed = True
     return reading
 
 
-def _is_of_slot(instruction: ir.Instruction) -> bool:
-    """Return whether an instruction creates or writes the slot."""
-    if isinstance(instruction, ir.Store):
-        return getattr(instruction.pointer, "name", "") == SLOT
-    return isinstance(instruction, ir.Alloca) and instruction.name == SLOT
-
-
-def _first_access(block: Block) -> str:
-    for each in block.instructions:
-        if isinstance(each, ir.Store) and getattr(each.pointer, "name", "") == SLOT:
-            return "store"
-        if isinstance(each, ir.Load) and getattr(each.pointer, "name", "") == SLOT:
-            return "load"
-    return ""
+def _accesses(block: Block) -> list[ir.Load | ir.Store]:
+    """Return the loads and stores of the slot in a block."""
+    accesses = [each for each in block.instructions if isinstance(each, ir.Load | ir.Store)]
+    return [each for each in accesses if getattr(each.pointer, "name", "") == SLOT]
 
 
 def _value_behind(block: Block, number: int | None) -> int | None:
     """Return the number in the slot at the end of a block."""
-    for each in block.instructions:
-        if isinstance(each, ir.Store) and getattr(each.pointer, "name", "") == SLOT:
+    for each in _accesses(block):
+        if isinstance(each, ir.Store):
             number = each.value.value if isinstance(each.value, Integer) else None
     return number
 
@@ -116,12 +110,9 @@ def _decided(block: Block, value: int | None) -> str | None:
     last = block.last
     if value is None or not isinstance(last, ir.Switch) or not isinstance(last.value, Local):
         return None
-    for each in block.instructions:
-        if isinstance(each, ir.Load) and each.name == last.value.name:
-            if getattr(each.pointer, "name", "") != SLOT:
-                return None
-            return next((label for case, label in last.cases if case == value), last.default)
-    return None
+    if all(each.name != last.value.name for each in _accesses(block)):
+        return None
+    return next((label for case, label in last.cases if case == value), last.default)
 
 
 _COPIED: Final = ir.Call | ir.Load | ir.Jump | ir.Switch | ir.DebugRecord
@@ -144,8 +135,12 @@ def _copy(block: Block, name: str, names: Mapping[str, str], target: str | None)
     if target is not None and isinstance(last, ir.Switch) and isinstance(last.value, Local):
         dropped = last.value.name
     kept = [each for each in block.instructions[:-1] if dropped is None or each.name != dropped]
-    steps = [_renamed(each, own) if own or name != block.label else each for each in kept]
-    return Block(name, [*steps, _redirected(last, own, names, target)])
+    if target is not None:
+        last = ir.Jump(names[target], location=last.location, attached=last.attached, text=last.text)
+    else:
+        last = ir.redirected(last, names.__getitem__)
+    steps = [*kept, last]
+    return Block(name, steps if name == block.label else [_renamed(each, own) for each in steps])
 
 
 def _operand(old: Operand, own: Mapping[str | None, str]) -> Operand:
@@ -154,54 +149,15 @@ def _operand(old: Operand, own: Mapping[str | None, str]) -> Operand:
 
 def _renamed(instruction: ir.Instruction, own: Mapping[str | None, str]) -> ir.Instruction:
     """Return an instruction of a copied block with the names of the copy."""
-    copy: ir.Instruction = ir.DebugRecord()
-    if isinstance(instruction, ir.Load):
-        copy = ir.Load(instruction.volatile, instruction.type, _operand(instruction.pointer, own))
-    elif isinstance(instruction, ir.Call):
-        call, callee = instruction, instruction.callee
-        callee = callee if isinstance(callee, ir.Assembly) else _operand(callee, own)
-        arguments = [ir.Argument(_operand(a.operand, own), a.passing) for a in call.arguments]
-        copy = ir.Call(call.result, callee, arguments, call.declared, call.words, call.targets)
-    ir.complete_like(copy, instruction, [_operand(old, own) for old in instruction.operands])
-    copy.name = own.get(instruction.name)
+    operands = [_operand(old, own) for old in instruction.operands]
+    copy = replace(instruction, name=own.get(instruction.name), operands=operands)
+    match copy:
+        case ir.Load():
+            copy.pointer = _operand(copy.pointer, own)
+        case ir.Switch():
+            copy.value = _operand(copy.value, own)
+        case ir.Call():
+            copy.arguments = [ir.Argument(_operand(a.operand, own), a.passing) for a in copy.arguments]
+            if not isinstance(copy.callee, ir.Assembly):
+                copy.callee = _operand(copy.callee, own)
     return copy
-
-
-def _redirected(
-    last: ir.Instruction, own: Mapping[str | None, str], names: Mapping[str, str], target: str | None
-) -> ir.Instruction:
-    """Return the end of a block with the labels of copies."""
-    if all(label == name for label, name in names.items()) and target is None and not own:
-        return last
-    copy: ir.Instruction = last
-    if target is not None:
-        copy = ir.Jump(names[target])
-        ir.complete_like(copy, last, [])
-        return copy
-    if isinstance(last, ir.Jump):
-        copy = ir.Jump(names[last.target])
-    elif isinstance(last, ir.Branch):
-        copy = ir.Branch(last.condition, names[last.then], names[last.otherwise])
-    elif isinstance(last, ir.Switch):
-        cases = [(case, names[label]) for case, label in last.cases]
-        copy = ir.Switch(_operand(last.value, own), names[last.default], cases)
-    if copy is not last:
-        ir.complete_like(copy, last, [_operand(old, own) for old in last.operands])
-    return copy
-
-
-def _with_sources(
-    instruction: ir.Instruction, copies: Mapping[str, list[Block]], sources: set[str]
-) -> ir.Instruction:
-    """Return a phi that names all copies of the blocks that control comes from."""
-    if not isinstance(instruction, ir.Phi):
-        return instruction
-    incoming = [
-        (value, copy.label)
-        for value, label in instruction.incoming
-        for copy in copies.get(label, ())
-        if copy.label in sources
-    ]
-    phi = ir.Phi(instruction.type, incoming)
-    ir.complete_like(phi, instruction, instruction.operands)
-    return phi

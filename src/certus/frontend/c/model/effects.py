@@ -7,6 +7,7 @@ Functions for writes emit steps, functions for results return pointers. Argument
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from certus.core import build
@@ -15,22 +16,13 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words
-from certus.frontend.c.model.checks import check, check_heap, is_checked
+from certus.frontend.c.model.checks import check, end, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
+from certus.frontend.c.model.reads import EXTENTS, check_others
 from certus.frontend.c.model.terms import NULL, Unmodelled
 
 Result = Callable[[LibraryCall], Expr]
-
-# Sizes in bytes of types that functions read or write: ILP32, LP64.
-EXTENTS: Final[dict[str, tuple[int, int]]] = {
-    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
-    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
-    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
-    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
-    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
-    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
-}
 
 
 @with_options
@@ -53,28 +45,15 @@ def effects(
     for write in writes:
         write(call)
     if is_checked(call.body, "read"):
-        from certus.frontend.c.model import reads
-
-        reads.check_others(call)
+        check_others(call)
     if not returns:
-        _may_end(call)
+        call.body.bar_counterexamples(f"what happens after `{call.name}`")
+        call.body.when(maybe(call.body), partial(end, call.body))
     if result is None or not isinstance(call.instruction.result, PointerType):
         call.define_anything()
     elif call.instruction.name is not None:
         failed = maybe(call.body, "" if input_null else call.result)
         call.define(call.body.choose(failed, lambda: NULL, lambda: result(call)))
-
-
-def _may_end(call: LibraryCall) -> None:
-    """Let the program end here, or go on; no counterexample does either."""
-    body = call.body
-
-    def end() -> None:
-        check_heap(body)
-        body.stop()
-
-    body.bar_counterexamples(f"what happens after `{call.name}`")
-    body.when(maybe(body), end)
 
 
 # ---------------------------------------------------------------------------------------- writes
@@ -133,11 +112,8 @@ def new_object(call: LibraryCall, argument: int) -> None:
         body.when(null, lambda: nondeterminism.store_pointer(body, address, NULL))
 
     def write(address: Expr) -> None:
-        if body.unit.rules.malloc_may_fail:
-            failed = maybe(body, call.written)
-            body.when(failed, lambda: fail(address), lambda: _store_new(call, address))
-        else:
-            _store_new(call, address)
+        failed = maybe(body, call.written) if body.unit.rules.malloc_may_fail else build.FALSE
+        body.when(failed, lambda: fail(address), lambda: _store_new(call, address))
 
     call.when_not_null(argument, write)
 
@@ -152,22 +128,17 @@ def line_buffer(call: LibraryCall, argument: int) -> None:
             pointer = body.fresh(body.unit.pointer_sort)
             check(body, address, body.layout.word, "read")
             body.emit(Load(pointer, address))
-            if is_checked(body, "write"):
-                nondeterminism.write_checked(body, build.to_int(pointer), None, call.written)
-            else:
-                nondeterminism.write_some(body, build.to_int(pointer), call.written)
+            nondeterminism.write_checked(body, build.to_int(pointer), None, call.written)
 
         body.when(maybe(body, call.written), lambda: _store_new(call, address), keep)
 
     call.when_not_null(argument, write)
 
 
-@with_options
-def end_pointer(call: LibraryCall, argument: int, string: int) -> None:
-    """Write a pointer into the string that another argument points to."""
-    body = call.body
+def end_pointer(call: LibraryCall) -> None:
+    """Write a pointer into the string that argument 0 points to where argument 1 points to."""
     call.when_not_null(
-        argument, lambda at: nondeterminism.store_pointer(body, at, _inside(call, call.address(string)))
+        1, lambda at: nondeterminism.store_pointer(call.body, at, _inside(call, call.address(0)))
     )
 
 
@@ -201,8 +172,6 @@ def allocated(call: LibraryCall) -> Expr:
 def same(call: LibraryCall, argument: int, otherwise: Result = new_result) -> Expr:
     """Return an argument, or a new object if the argument is null."""
     base = call.address(argument)
-    if base is NULL:
-        return otherwise(call)
     return call.body.choose(build.ne(base, NULL), lambda: base, lambda: otherwise(call))
 
 
@@ -319,5 +288,5 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(some(1), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
     (effects(some(1), result=same(1, allocated), input_null=True), "p(Sp) realpath"),
     (effects(some(0)), "i(rii) poll"),
-    (effects(end_pointer(1, string=0)), "f(Sp) strtod strtof strtold"),
+    (effects(end_pointer), "f(Sp) strtod strtof strtold"),
 )

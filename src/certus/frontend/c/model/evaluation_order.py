@@ -15,6 +15,7 @@ from typing import Final
 
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.effects import terms
+from certus.core.loops import components
 from certus.core.program import Alloc, Assign, Call, Free, Havoc, Load, Store
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
@@ -22,7 +23,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.model import library
 from certus.frontend.c.model.body import Body
-from certus.frontend.c.model.memory import variable_at
+from certus.frontend.c.model.operands import variable_at
 from certus.frontend.c.model.sources import finder
 from certus.frontend.c.model.unit import Unit
 from certus.frontend.c.source import expressions
@@ -65,7 +66,7 @@ class _Orders:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._library = frozenset(unit.library.initial())
-        statics, sizes = unit.symbols.objects, unit.library.sizes
+        statics, sizes = unit.symbols.objects.values(), unit.library.sizes
         self._objects = {each.base: True for each in statics}  # whether they have names
         for body in unit.bodies.values():
             for edge in body.draft.edges:
@@ -134,23 +135,18 @@ class _Orders:
     def _summaries(self) -> dict[str, _Effect]:
         """Return the effect of each function on what is not its own, including the functions it calls."""
         effects: dict[str, _Effect] = {}
-        calls: dict[str, set[str]] = {}
-        for name, steps in reversed(self._steps.items()):
-            effect, own = _Effect(), self._unit.bodies[name].variables
-            for step, _ in steps.values():
-                effect.add(step)
-            effect.reads.difference_update(own)
-            effect.writes.difference_update(own)
-            effects[name] = effect
-            calls[name] = {callee for _, called in steps.values() for callee in called}
-        changed = True
-        while changed:
-            changed = False
-            for name, effect in effects.items():
-                before = len(effect.reads) + len(effect.writes)
+        calls = {name: [c for _, called in s.values() for c in called] for name, s in self._steps.items()}
+        for group in components(tuple(calls), calls.__getitem__):  # callees first
+            together = _Effect()
+            for name in group:
+                own, effect = self._unit.bodies[name].variables, _Effect()
+                for step, _ in self._steps[name].values():
+                    effect.add(step)
+                together.reads |= effect.reads.difference(own)
+                together.writes |= effect.writes.difference(own)
                 for callee in calls[name]:
-                    effect.add(effects[callee])
-                changed |= before != len(effect.reads) + len(effect.writes)
+                    together.add(effects.get(callee, _Effect()))
+            effects.update(dict.fromkeys(group, together))
         return effects
 
     def _disturb(self, one: _Effect, other: _Effect) -> bool:

@@ -17,7 +17,7 @@ from certus.core.terms import INT, Expr, Kind, machine
 from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug
-from certus.frontend.c.ir.instructions import Local, Operand
+from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.module import Function
 from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type, VoidType, holds_pointers
 from certus.frontend.c.library.models import STANDARD
@@ -106,17 +106,13 @@ def _return_record(body: Body, operand: Operand, type_: Type) -> None:
 def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
     """Return whether "any value" only approximates a function without a body: it belongs to the C library, or
     its attributes say more."""
-    debug, function = body.module.debug, body.module.functions.get(name)
+    function = body.module.functions.get(name)
     if name.startswith(RESERVED):
         return False
-    if of_library:
-        return True
-    if function is None or function.debug is None:
-        return False
-    if function.attributes & {_PURE, "nonnull"}:  # which `returns_nonnull` becomes
-        return True
-    line = debug.node(function.debug).number("line")
-    return body.unit.sources.of_library(debug.file(function.debug), line, function.debug)
+    if of_library or function is None or function.debug is None:
+        return of_library
+    says_more = bool(function.attributes & {_PURE, "nonnull"})  # which `returns_nonnull` becomes
+    return says_more or body.unit.sources.of_library(body.module.debug, function.debug)
 
 
 def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, approximate: bool) -> None:
@@ -131,7 +127,7 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
     root = root if root is not None and root.whole else None
     target = debug.target(type_[0]) if type_ else None
     plain, leads_on = debug.plain(target), approximate and c_types.leads_on(debug, target)
-    if debug.qualified(target, "const") and not leads_on:
+    if debug.is_const(target) and not leads_on:
         return
     if type_ and plain is None and debug.signed(type_[0]) is not None:
         return  # an integer parameter
@@ -174,7 +170,7 @@ def _named(body: Body, operand: Operand, root: Root, size: int) -> tuple[int, in
     object."""
     layout, type_, start = body.layout, root.type, 0
     whole = 0, max(layout.size(type_), 1)
-    definition = body.flow.definitions.get(operand.name) if isinstance(operand, Local) else None
+    definition = body.flow.definition(operand)
     if not isinstance(definition, ir.GetElementPointer) or size == 0 or not 0 <= root.offset < whole[1]:
         return whole
     while True:
@@ -201,15 +197,13 @@ def _cells(debug: Debug, target: int | None, size: int) -> list[Cell] | None:
     node = debug.plain(target)
     if node is not None and node.kind == "DIBasicType" and size in (1, 2, 4, 8, 16):
         return [(0, size)]
-    if node is None or node.fields.get("tag") != "DW_TAG_structure_type":
+    if node is None or node.tag != "structure":
         return None
     cells: list[Cell] = []
-    for number in debug.elements(node.reference("elements")):
-        member = None if number is None else debug.node(number)
-        inner = None if member is None else debug.plain(member.reference("baseType"))
-        if member is None or inner is None or inner.kind != "DIBasicType":
-            return None
-        if "DIFlagBitField" in member.fields.get("flags", ""):
+    for member in debug.parts(node):
+        inner = debug.plain(member.reference("baseType"))
+        bit_field = "DIFlagBitField" in member.fields.get("flags", "")
+        if inner is None or inner.kind != "DIBasicType" or bit_field:
             return None
         cells.append((member.number("offset") // 8, inner.number("size") // 8))
     return cells

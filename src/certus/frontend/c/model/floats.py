@@ -20,7 +20,7 @@ from certus.core.floats import Format
 from certus.core.program import NAN_BITS
 from certus.core.terms import BOOL, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Local, Operand, Symbol, symbols_in
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import FloatType, IntegerType, Type, VectorType
 from certus.frontend.c.model.terms import FORMATS, Unmodelled, as_sort, no_value, signed, unsigned
@@ -265,7 +265,7 @@ class VisibleNans:
         self._computing, self._passing = computing, passing
         self._sources: dict[Place, list[Place]] = {}  # from a place to those whose values come there
         self._visible: set[Place] = set()
-        self._types: dict[str, dict[str, Type]] = {}  # of the local variables of functions
+        self._types: dict[Place, Type] = {}  # of local variables
         self._work: list[Place] = []
         for name in sorted(reached):
             function = module.functions.get(name)
@@ -294,16 +294,9 @@ class VisibleNans:
 
     def _mentioned(self, constant: Operand | None) -> None:
         """See everything whose address a constant contains."""
-        stack = [] if constant is None else [constant]
-        while stack:
-            part = stack.pop()
-            if isinstance(part, Symbol):
-                self._see(("", part.name))
-                self._see((part.name, ""))
-            elif isinstance(part, ir.Aggregate):
-                stack += part.parts
-            elif isinstance(part, ir.Expression):
-                stack += part.operands
+        for name in symbols_in(constant):
+            self._see(("", name))
+            self._see((name, ""))
 
     def _function(self, function: Function) -> None:
         for block in self._module.blocks(function):
@@ -314,24 +307,15 @@ class VisibleNans:
         def place(operand: Operand) -> Place | None:
             return (home, operand.name) if isinstance(operand, Local) else None
 
-        def variable(pointer: Operand, type_: Type) -> Place | None:
-            if isinstance(pointer, Local):
-                return home, pointer.name
-            owner = self._module.globals.get(pointer.name) if isinstance(pointer, Symbol) else None
-            return ("", owner.name) if owner is not None and owner.type is type_ else None
-
         result = (home, instruction.name or "")
         match instruction:
             case ir.Load(pointer=pointer, type=type_):
-                source = variable(pointer, type_)
-                if not isinstance(type_, FloatType):
+                if isinstance(type_, FloatType):
+                    self._flow(self._variable(home, pointer, type_), result)
+                else:
                     self._use(home, (pointer,))
-                elif source is not None:
-                    self._flow(source, result)
             case ir.Store(value=value, pointer=pointer):
-                target = variable(pointer, value.type)
-                if isinstance(pointer, Local) and not self._is_variable(home, pointer.name, value.type):
-                    target = None
+                target = self._variable(home, pointer, value.type)
                 if target is None or not isinstance(value.type, FloatType):
                     self._use(home, (value, pointer))
                 else:
@@ -352,26 +336,20 @@ class VisibleNans:
                     self._use(home, (operand,))
             case ir.Call():
                 self._call(home, instruction)
+            case ir.Alloca(type=type_, count=None):  # it comes before the uses
+                self._types[result] = type_
             case ir.Declare() | ir.DebugRecord() | ir.Alloca():
                 pass
             case _ if not isinstance(instruction, _COMPUTED):
                 self._use(home, instruction.operands)
 
-    def _is_variable(self, home: str, name: str, type_: Type) -> bool:
-        """Return whether a pointer is a local variable of the type. Uses other than loads and stores make the
+    def _variable(self, home: str, pointer: Operand, type_: Type) -> Place | None:
+        """Return the variable of this type that a pointer leads to. Uses other than loads and stores make a
         variable visible by themselves."""
-        return self._allocated(home).get(name) is type_
-
-    def _allocated(self, home: str) -> dict[str, Type]:
-        cached = self._types.get(home)
-        if cached is None:
-            cached = self._types[home] = {
-                instruction.name or "": instruction.type
-                for block in self._module.blocks(self._module.functions[home])
-                for instruction in block.instructions
-                if isinstance(instruction, ir.Alloca) and instruction.count is None
-            }
-        return cached
+        if isinstance(pointer, Local):
+            return (home, pointer.name) if self._types.get((home, pointer.name)) is type_ else None
+        owner = self._module.globals.get(pointer.name) if isinstance(pointer, Symbol) else None
+        return ("", owner.name) if owner is not None and owner.type is type_ else None
 
     def _use(self, home: str, operands: Iterable[Operand]) -> None:
         """See all operands of an instruction, by value or by address."""

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import Final
 
+from certus.core.loops import postdominators
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.bodies import Block
+from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
+from certus.frontend.c.model.cleanups import SLOT, threaded
 
-CLEANUP: Final = "cleanup.dest.slot"  # the variable that holds the targets of jumps, with lifetime markers
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
 QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
 DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
@@ -30,9 +32,7 @@ class Flow:
     def __init__(self, blocks: list[Block], mark: Callable[[list[Block]], list[Block]] | None = None) -> None:
         """`mark` adds markers of lifetimes."""
         self.entry = blocks[0].label
-        if any(isinstance(each, ir.Alloca) and each.name == CLEANUP for each in blocks[0].instructions):
-            from certus.frontend.c.model.cleanups import threaded
-
+        if any(isinstance(each, ir.Alloca) and each.name == SLOT for each in blocks[0].instructions):
             blocks = threaded(blocks)
         blocks = blocks if mark is None else mark(blocks)
         if any(block.label.startswith("handler.") for block in blocks):
@@ -68,6 +68,21 @@ class Flow:
         for label in self.order:
             yield from self.blocks[label].instructions
 
+    def definition(self, operand: ir.Operand | None) -> ir.Instruction | None:
+        """Return the instruction whose result an operand is."""
+        return self.definitions.get(operand.name) if isinstance(operand, Local) else None
+
+    def base(self, pointer: ir.Operand) -> ir.Operand:
+        """Return the pointer to the object that a pointer is computed to be inside."""
+        while True:
+            definition = self.definition(pointer)
+            if isinstance(definition, ir.GetElementPointer):
+                pointer = definition.base
+            elif isinstance(pointer, ir.Expression) and pointer.operation == "getelementptr":
+                pointer = pointer.operands[0]
+            else:
+                return pointer
+
     def is_used_elsewhere(self, instruction: ir.Instruction) -> bool:
         """Return whether a value is used in another block; the phis of a successor use it in its own
         block."""
@@ -92,14 +107,7 @@ class Flow:
 
     def behind(self, label: str) -> set[str]:
         """Return the blocks that control can reach from the end of a block."""
-        reached: set[str] = set()
-        stack = ir.successors(self.blocks[label].last)
-        while stack:
-            target = stack.pop()
-            if target not in reached:
-                reached.add(target)
-                stack += ir.successors(self.blocks[target].last)
-        return reached
+        return set(reachable(self.blocks, ir.successors(self.blocks[label].last)))
 
     # ------------------------------------------------------------------------------ dominators
 
@@ -116,29 +124,11 @@ class Flow:
 
     @cached_property
     def _dominator(self) -> dict[str, str]:
-        """Compute the immediate dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
-        dominator = {self.entry: self.entry}
-        changed = True
-        while changed:
-            changed = False
-            for label in self.order[1:]:
-                above = [p for p in self.predecessors[label] if p in dominator]
-                new = above[0]
-                for other in above[1:]:
-                    new = self._meet(dominator, new, other)
-                if dominator.get(label) != new:
-                    dominator[label] = new
-                    changed = True
-        return dominator
-
-    def _meet(self, dominator: dict[str, str], a: str, b: str) -> str:
-        rank = self.rank
-        while a != b:
-            while rank[a] > rank[b]:
-                a = dominator[a]
-            while rank[b] > rank[a]:
-                b = dominator[b]
-        return a
+        """The immediate dominators: postdominators in the reversed graph, which ends at the entry."""
+        labels = self.order[::-1]
+        number = {label: n for n, label in enumerate(labels)}
+        above = postdominators([[number[p] for p in self.predecessors[label]] for label in labels])
+        return {label: labels[n] for label, n in zip(labels, above, strict=True)}
 
 
 def _order(blocks: dict[str, Block], entry: str) -> list[str]:
@@ -193,7 +183,9 @@ def _with_checks_inside(blocks: list[Block]) -> list[Block]:
             joined |= {first.label: block.label, second.label: block.label}
         straight.append(Block(block.label, steps))
     for block in straight:
-        block.instructions = [_relabelled(each, joined) for each in block.instructions]
+        block.instructions = [
+            ir.with_sources(each, lambda label: [joined.get(label, label)]) for each in block.instructions
+        ]
     return straight
 
 
@@ -223,10 +215,14 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
 def _check(branch: ir.Branch, call: ir.Call, handler: Symbol, condition: ir.Operand) -> ir.Call:
     """Return a call of a handler with the condition that must hold, and Clang's description of the operation
     as arguments."""
-    arguments = [ir.Argument(condition, ir.PLAIN), call.arguments[0]]
-    check = ir.Call(call.result, handler, arguments, None, call.words)
-    ir.complete(check, location=branch.location, text=branch.text, operands=[handler, condition])
-    return check
+    return replace(
+        call,
+        callee=handler,
+        arguments=[ir.Argument(condition, ir.PLAIN), call.arguments[0]],
+        location=branch.location,
+        text=branch.text,
+        operands=[handler, condition],
+    )
 
 
 def _definition(operand: ir.Operand, before: list[ir.Instruction]) -> ir.Instruction | None:
@@ -257,18 +253,7 @@ def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Sel
                 and not isinstance(following, ir.Phi)
             ):
                 operands = [branch.condition, values[first.label], Integer(phi.type, 0)]
-                choice = ir.Select(*operands)
-                ir.complete_like(choice, phi, operands)
-                return choice
+                return ir.Select(
+                    *operands, name=phi.name, location=phi.location, text=phi.text, operands=operands
+                )
     return None
-
-
-def _relabelled(instruction: ir.Instruction, joined: dict[str, str]) -> ir.Instruction:
-    """Return a phi with the labels of the remaining blocks."""
-    if not isinstance(instruction, ir.Phi):
-        return instruction
-    phi = ir.Phi(
-        instruction.type, [(value, joined.get(label, label)) for value, label in instruction.incoming]
-    )
-    ir.complete_like(phi, instruction, instruction.operands)
-    return phi

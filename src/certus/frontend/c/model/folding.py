@@ -21,8 +21,7 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol, Undefined
 from certus.frontend.c.model import intrinsics
 from certus.frontend.c.model.checks import claim_folded
 from certus.frontend.c.model.intrinsics import is_checked
-from certus.frontend.c.model.memory import variable_at
-from certus.frontend.c.model.operands import term_of, value_of
+from certus.frontend.c.model.operands import term_of, value_of, variable_at
 from certus.frontend.c.model.operations import COMPUTATIONS
 from certus.frontend.c.model.probes import gives_poison, is_partial
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, choice, decided, sort_of
@@ -246,8 +245,13 @@ def _is_simple(body: Body, instruction: ir.Instruction) -> bool:
 
 
 def folded(caller: Body, callee: Body, arguments: tuple[Expr, ...]) -> Expr:
-    """Return the result of a foldable function."""
-    return _Fold(caller, callee, arguments).run()
+    """Return the result of a foldable function. While it is executed, its values are those of this call."""
+    fold, registers = _Fold(caller, callee, arguments), callee.registers
+    before, registers.values, registers.folding = registers.values, fold.values, True
+    try:
+        return fold.run()
+    finally:
+        registers.values, registers.folding = before, False
 
 
 def _choice(ways: Sequence[tuple[Expr, Expr]]) -> Expr:
@@ -279,15 +283,7 @@ class _Fold:
         self.results: list[tuple[Expr, Expr]] = []
 
     def run(self) -> Expr:
-        """Return the result. While the callee is executed, its values are those of this call."""
-        callee = self.callee
-        values, callee.registers.values, callee.registers.folding = callee.registers.values, self.values, True
-        try:
-            return self._execute()
-        finally:
-            callee.registers.values, callee.registers.folding = values, False
-
-    def _execute(self) -> Expr:
+        """Execute the blocks; return the result."""
         flow = self.callee.flow
         for self.label in flow.order:
             self.ways = self.targets.get(self.label, [])

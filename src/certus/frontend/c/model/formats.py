@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from certus.core.program import Store
-from certus.core.terms import Expr, machine
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
@@ -87,6 +85,12 @@ def printed(text: str, number: int) -> list[Conversion] | None:
     return conversions
 
 
+def conversions_of(call: LibraryCall, format: int | None) -> tuple[str | None, list[Conversion] | None]:
+    """Return the format that is this argument, and its conversions; None for what is unknown."""
+    text = literal(call, format)
+    return text, None if text is None or format is None else printed(text, format + 1)
+
+
 def plain_length(text: str) -> int:
     """Return how many characters a format prints besides its conversions; all of these must be modelled."""
     return len(_PRINTED.sub(lambda match: "%" if match[1] else "", text))
@@ -109,25 +113,19 @@ def counts(call: LibraryCall, format: int | None) -> None:
         return
     if format >= len(call.arguments):
         return
-    text = literal(call, format)
-    conversions = None if text is None else printed(text, format + 1)
+    text, conversions = conversions_of(call, format)
     if conversions is None and (text is None or _COUNT.search(text)):
         for operand in call.arguments[format + 1 :]:
             if isinstance(operand.type, PointerType) and address_of(call.body, operand) is not NULL:
                 nondeterminism.write_some(call.body, address_of(call.body, operand), _COUNTED)
     for each in conversions or ():
         if each.letter == "n" and each.argument < len(call.arguments):
-            size = size_of_integer(each.length, call.body.layout.word)
-            _write_count(call, call.address(each.argument), size)
+            address, size = call.address(each.argument), size_of_integer(each.length, call.body.layout.word)
+            check(call.body, address, size, "write")
+            nondeterminism.write_any(call.body, address, size, _COUNTED)
 
 
 _COUNTED: Final = "what `%n` counts"
-
-
-def _write_count(call: LibraryCall, address: Expr, size: int) -> None:
-    body = call.body
-    check(body, address, size, "write")
-    body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=_COUNTED)))
 
 
 def _has_counting_text(module: Module) -> bool:

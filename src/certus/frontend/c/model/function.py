@@ -29,12 +29,7 @@ _FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
 _SHORT: Final = 2  # instructions of blocks that only decide, jump or return
 
 
-def lower_function(body: Body) -> None:
-    """Lower all blocks of a function that control can reach."""
-    _Function(body).run()
-
-
-class _Function:
+class Lowering:
     """The lowering of one function."""
 
     def __init__(self, body: Body) -> None:
@@ -50,6 +45,7 @@ class _Function:
         self._skip_constant_result()
 
     def run(self) -> None:
+        """Lower all blocks that control can reach."""
         body, flow = self.body, self.flow
         start = body.at = body.draft.node()
         body.draft.skip(Draft.ENTRY, start)
@@ -142,9 +138,9 @@ class _Function:
         if probe is not None:
             probes.check_pure(body, instruction, probe)
             if body.unit.rules.invariants and probes.uses_poison(instruction):
-                probes.fail_probe(body, probe)
+                probes.fail_probe(body)
             elif body.unit.rules.invariants and isinstance(instruction, ir.Binary):
-                probes.require_defined(body, instruction, probe)
+                probes.require_defined(body, instruction)
         try:
             self._step(instruction)
         except Unmodelled as error:
@@ -191,9 +187,9 @@ class _Function:
         phis = phis_of(body, target)
         if values is None:
             ways = [incoming_value(phi, body.cursor.block) for phi in phis]
-            probe = body.cursor.probe if body.unit.rules.invariants else None
-            if probe is not None and any(map(probes.is_poison, ways)):
-                probes.fail_probe(body, probe)
+            claims = body.unit.rules.invariants and body.cursor.probe is not None
+            if claims and any(map(probes.is_poison, ways)):
+                probes.fail_probe(body)
                 return
             values = tuple(term_of(body, way) for way in ways)
         if self._decides_only(target):
@@ -279,7 +275,7 @@ class _Function:
         body, (result,) = self.body, self.body.signature.results
         term, type_ = as_sort(value, result.sort), body.signature.result
         quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
-        if quiets and body.unit.sees_result(body.module, body.name):
+        if quiets and body.unit.sees_nans(body.module, body.name):
             return floats.quieted(floats.format_of(type_), term)
         return term
 
@@ -403,11 +399,11 @@ _STEPS: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
     ir.Declare: lambda body, instruction: body.locals.declare(instruction),
 }
 _CONTROL: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
-    ir.Jump: _Function._jump,
-    ir.Branch: _Function._branch,
-    ir.Switch: _Function._switch,
-    ir.IndirectJump: _Function._indirect,
-    ir.Return: _Function._return,
-    ir.Unreachable: _Function._unreachable,
+    ir.Jump: Lowering._jump,
+    ir.Branch: Lowering._branch,
+    ir.Switch: Lowering._switch,
+    ir.IndirectJump: Lowering._indirect,
+    ir.Return: Lowering._return,
+    ir.Unreachable: Lowering._unreachable,
 }
 _NO_STEP: Final = (ir.Phi, ir.Fence, ir.DebugRecord)  # a phi is written by the steps to its block

@@ -168,8 +168,9 @@ def _external(call: IndirectCall, function: Function) -> None:
         body.registers.values[operand.name] = argument_as(body, call.arguments, number, type_)
         passing = call.arguments[number].passing if number < len(call.arguments) else ir.PLAIN
         arguments.append(ir.Argument(operand, passing))
-    instruction = ir.Call(own.result, Symbol(body.module.types.pointer, name), arguments, None, frozenset())
-    ir.complete(instruction, None if isinstance(own.result, VoidType) else "$result")
+    callee, result = Symbol(body.module.types.pointer, name), own.result
+    named = None if isinstance(result, VoidType) else "$result"
+    instruction = ir.Call(result, callee, arguments, None, frozenset(), name=named)
     body.registers.folding = True  # the instruction is not part of the function, so its value stays a term
     try:
         library.call(body, instruction, name)

@@ -88,17 +88,10 @@ class Initialisation:
         reads = [use for use in uses if isinstance(use, ir.Load)]
         return all(any(flow.dominates(store, read) for store in first) for read in reads)
 
-    def declare(self, name: str) -> None:
-        """Note that a declaration leaves a variable without a value."""
-        self._note(name, build.FALSE)
-
-    def write_variable(self, name: str) -> None:
-        """Note that a variable is written."""
-        self._note(name, build.TRUE)
-
-    def _note(self, name: str, value: Expr) -> None:
+    def note(self, name: str, *, written: bool) -> None:
+        """Note that a variable is written, or that a declaration leaves it without a value."""
         if name in self._slots:
-            self._body.emit(Assign((self._slots[name],), (value,)), text="")
+            self._body.emit(Assign((self._slots[name],), (build.boolean(written),)), text="")
 
     def read_variable(self, load: ir.Load) -> None:
         """Check the read of a variable."""
@@ -121,7 +114,7 @@ class Initialisation:
     def ask(self, address: Expr, size: int) -> None:
         """Ask which bits at an address, from which a step loads, were written."""
         body, sort = self._body, machine(8 * size, signed=False)
-        if body.unit.symbols.static_object(split(address)[0]) is not None:
+        if split(address)[0] in body.unit.symbols.objects:
             self._loaded.append(build.constant(sort.high, sort))
             return
         bits = body.fresh(sort)

@@ -16,7 +16,7 @@ from certus.core.program import Store
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import SCAN, SCANNED
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.model import floats, formats, nondeterminism
+from certus.frontend.c.model import floats, formats, nondeterminism, reads
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
@@ -33,18 +33,13 @@ _WRITTEN_BACK: Final = "ungetc tmpfile tmpfile64 fmemopen pipe pipe2 socketpair"
 _SCANNERS: Final = "scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf"
 
 
-def _read(call: LibraryCall) -> str:
-    """Describe what the function reads."""
-    return f"what `{call.name}` reads"
-
-
 def _begin(call: LibraryCall, *, scanned: bool = False) -> None:
     """Bar counterexamples where the program may have written what it reads or, if `scanned`, where a number
     that was read before decides what comes next."""
     if call.body.unit.symbols.mentions(*_WRITTEN_BACK.split()):
-        call.body.bar_counterexamples(_read(call))
+        call.body.bar_counterexamples(call.read)
     if scanned and call.body.unit.symbols.mentions(*_SCANNERS.split()):
-        call.body.bar_counterexamples(_read(call))
+        call.body.bar_counterexamples(call.read)
 
 
 def _between(call: LibraryCall, low: int, high: int, approximates: str = "", prefix: str = "") -> Expr:
@@ -82,7 +77,7 @@ def character(call: LibraryCall) -> None:
     sort = sort_of(call.instruction.result, signed=True)  # it may follow a number
     assert isinstance(sort, MachineSort)
     ended = maybe(call.body)
-    value = build.wrap(call.body.havoc(U8, call.name, _read(call)), sort)
+    value = build.wrap(call.body.havoc(U8, call.name, call.read), sort)
     call.define(build.ite(ended, build.constant(-1, sort), value))
 
 
@@ -122,7 +117,7 @@ def block(call: LibraryCall, to: int, count: int, size: int | None = None, flags
         closed = build.lt(file, build.constant(0, machine(32, signed=True)))
         least, limit = build.integer(-1), build.ite(closed, build.integer(-1), most)
     if flags is not None and as_sort(call.term(flags), INT) is not NULL:
-        body.bar_counterexamples(_read(call))
+        body.bar_counterexamples(call.read)
         body.assume(build.le(least, number))
         number = build.ite(build.lt(most, number), most, number)
     else:
@@ -176,11 +171,9 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     body, targets, text = call.body, call.arguments[format + 1 :], formats.literal(call, format)
     conversions = formats.scanned(text, len(targets), body.layout.word)
     if text is None and is_checked(body, "read"):
-        from certus.frontend.c.model import reads
-
         reads.check_string(body, call.address(format))
     outside = outside and bool(conversions)
-    what = "" if outside else _read(call)
+    what = "" if outside else call.read
     if outside:
         _begin(call)
     supplied = outside and all(kind in ("any", formats.FLOATING) for kind, _ in conversions)
@@ -234,8 +227,6 @@ def print_(
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
     if is_checked(body, "read"):
-        from certus.frontend.c.model import reads
-
         lengths = reads.check_strings(call, format)
         if buffer is not None:
             reads.write_text(call, format, buffer, limit, lengths)

@@ -14,9 +14,9 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VoidType
 from certus.frontend.c.model import external_calls, floats, math_functions, memory, operations, terms
-from certus.frontend.c.model.checks import check, check_heap
+from certus.frontend.c.model.checks import check, end
 from certus.frontend.c.model.initialisers import copy_constant
-from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of
+from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of, variable_at
 from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("llvm.stacksave"):
         body.registers.define(instruction, terms.NULL)
     elif name.startswith(("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap")):
-        check_heap(body)
-        body.stop()
+        end(body)
     elif name.startswith("llvm.is.constant"):
         constant = body.havoc(machine(1, signed=False), UNSPECIFIED)
         body.registers.define(instruction, as_sort(constant, sort_of(instruction.result)))
@@ -266,7 +265,7 @@ def _funnel(operation: str, numbers: Sequence[Expr]) -> Expr:
 
 def _read(body: Body, pointer: Operand, type_: Type) -> Expr:
     """Read the operand of an atomic operation; without threads it is a plain access."""
-    value: Value | None = memory.variable_at(body, pointer)
+    value: Value | None = variable_at(body, pointer)
     if value is None:
         address = address_of(body, pointer)
         check(body, address, body.layout.store_size(type_), "write")  # it is written next
@@ -275,7 +274,7 @@ def _read(body: Body, pointer: Operand, type_: Type) -> Expr:
 
 
 def _write(body: Body, pointer: Operand, type_: Type, term: Expr) -> None:
-    variable = memory.variable_at(body, pointer)
+    variable = variable_at(body, pointer)
     if variable is None:
         memory.write(body, address_of(body, pointer), term, type_, None)
     else:

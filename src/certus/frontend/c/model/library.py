@@ -9,6 +9,7 @@ program does not define. Functions that Clang compiles to instructions (`__built
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
@@ -23,8 +24,7 @@ from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
 from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
-from certus.frontend.c.model.cells import element
-from certus.frontend.c.model.checks import check, check_heap, inspected, is_checked
+from certus.frontend.c.model.checks import check, end, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
 from certus.frontend.c.model.folding import unspecified
 from certus.frontend.c.model.nondeterminism import (
@@ -35,6 +35,7 @@ from certus.frontend.c.model.nondeterminism import (
     with_options,
 )
 from certus.frontend.c.model.operands import address_of, term_of
+from certus.frontend.c.model.reads import check_reads
 from certus.frontend.c.model.terms import U8, Unmodelled, as_sort, is_scalar, sort_of, truth
 from certus.frontend.c.source import expressions
 
@@ -139,16 +140,11 @@ def stop(call: LibraryCall) -> None:
     body = call.body
     declared = body.module.functions.get(call.name)
     attributes = call.instruction.words | (frozenset() if declared is None else declared.attributes)
-
-    def end() -> None:
-        check_heap(body)
-        body.stop()
-
     if body.unit.rules.memory and call.name == "reach_error" and "noreturn" not in attributes:
-        body.when(maybe(body), end)
+        body.when(maybe(body), partial(end, body))
         body.bar_counterexamples(f"what happens after `{call.name}`")
     else:
-        end()
+        end(body)
 
 
 @with_options
@@ -162,18 +158,14 @@ def exit_(
     if format is not None:
         formats.counts(format)(call)
 
-    def end() -> None:
+    def leave() -> None:
         if registered:
             place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
             body.cursor.span, body.cursor.text = place
-        check_heap(body)
-        body.stop()
+        end(body)
 
-    if status is None:
-        end()
-    else:
-        body.when(truth(call.term(status)), end)
+    body.when(build.TRUE if status is None else truth(call.term(status)), leave)
 
 
 def assume(call: LibraryCall) -> None:
@@ -268,6 +260,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
     (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
+    (refuse("unsupported-float"), "fesetenv feupdateenv fesetmode"),
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
     (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
     (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),
@@ -285,7 +278,7 @@ def _functions() -> dict[str, Function]:
     models += [(other, name, signatures[name]) for name, other in map(str.split, c_models.OTHER_NAMES)]
     for name, symbol, signature in models:
         number = symbol.startswith(c_models.NUMBERS_OF_LOCALE) and c_models.FILES[symbol] == "stdlib.c"
-        locale = effects(end_pointer(1, string=0)) if number else ANY if name in of_locale else None
+        locale = effects(end_pointer) if number else ANY if name in of_locale else None
         functions[name] = Function(name, signature, Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):
@@ -295,6 +288,8 @@ def _functions() -> dict[str, Function]:
     return functions
 
 
+# The functions by their names in IR. Clang compiles `__builtin_strlen` to `strlen`; a name that still begins
+# with `__builtin_` is a builtin that Clang does not have.
 FUNCTIONS: Final = _functions()
 ALLOCATING: Final = word_set(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
@@ -303,12 +298,6 @@ ALLOCATING: Final = word_set(
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
-
-
-def lookup(name: str) -> Function | None:
-    """Return the function of the library that has this name in IR. Clang compiles `__builtin_strlen` to
-    `strlen`; a name that still begins with `__builtin_` is a builtin that Clang does not have."""
-    return FUNCTIONS.get(name)
 
 
 def builtin_flags(module: Module) -> list[str]:
@@ -329,11 +318,8 @@ _CHANGING: Final = ir.AtomicUpdate | ir.CompareExchange | ir.Other | ir.Unreacha
 
 def element_width(call: LibraryCall) -> int:
     """Return the size of the scalars in the elements of the array that `qsort` sorts."""
-    body, base, size = call.body, call.arguments[0], call.term(2)
-    root = body.roots.of(base)
-    width = element(body.layout, root.type) if root is not None else body.locals.pointed_size(base) or 1
-    whole = size.kind is Kind.CONST and width in (1, 2, 4, 8) and int(size.value) % width == 0
-    return width if whole else 1
+    width, size = memory.element_size(call.body, call.arguments[0]), call.term(2)
+    return memory.loop_width(width, int(size.value)) if size.kind is Kind.CONST else 1
 
 
 def only_reads(unit: Unit, module: Module, name: str) -> bool:
@@ -388,7 +374,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
     if not body.unit.is_program(body.module) and name.startswith("__certus_"):
         _primitive(body, instruction, name)
         return
-    function = lookup(name)
+    function = FUNCTIONS.get(name)
     if function is not None:
         result, parameters = declared_kinds(body, name) or ("", None)
         own = None if parameters is None else "".join(function.arguments(list(parameters)))
@@ -417,14 +403,10 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     arguments, plain = function.arguments(instruction.arguments), instruction
     result = body.module.types.pointer if truncated else instruction.result
     if arguments is not instruction.arguments or truncated:
-        plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
-        ir.complete_like(plain, instruction, [])
+        plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
-    checked = is_checked(body, "read") and not isinstance(function.meaning, Model)
-    if checked:
-        from certus.frontend.c.model import reads
-
-        reads.check_reads(called, function.reads)
+    if is_checked(body, "read") and not isinstance(function.meaning, Model):
+        check_reads(called, function.reads)
     function.meaning(called)
     if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_variables(body)

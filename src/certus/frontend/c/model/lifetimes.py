@@ -21,15 +21,15 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import Assign, Free
+from certus.core.program import Assign
 from certus.core.terms import INT, Expr
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.bodies import Block
+from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
-from certus.frontend.c.ir.instructions import Local, Symbol
+from certus.frontend.c.ir.instructions import Local
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.model.sources import SourceFile, Sources
-from certus.frontend.c.model.stays import Stay, reachable
+from certus.frontend.c.model.stays import Stay
 from certus.frontend.c.model.terms import NULL
 from certus.frontend.c.source.statements import Kind, Part
 from certus.frontend.c.source.tokens import declarators
@@ -72,7 +72,9 @@ class Scopes:
         """Find the objects, and return the code with markers for them."""
         self._find(code)
         inner = [name for name, block in self.blocks.items() if not is_function(self._debug, block)]
-        code = reachable(code) if inner else code
+        if inner:
+            reached = reachable({each.label: each for each in code}, [code[0].label])
+            code = [each for each in code if each.label in reached]
         for name in inner:
             pointer = Local(self._module.types.pointer, name)
             stay = Stay(self.blocks[name], pointer, self._locations[name], code, self._passed)
@@ -91,7 +93,7 @@ class Scopes:
             for operand in each.operands:
                 if isinstance(operand, Local):
                     uses.setdefault(operand.name, []).append(each)
-                    if calls(each, "llvm.lifetime."):
+                    if ir.called(each).startswith("llvm.lifetime."):
                         marked.add(operand.name)
         for each in code[0].instructions:
             if isinstance(each, ir.Alloca) and each.name is not None and each.name not in marked:
@@ -170,14 +172,13 @@ class Scopes:
     def _block_at(self, place: Place, token: tuple[SourceFile, int], opened: int) -> int | None:
         """Return the block around a place that begins at another token; None if there is none."""
         source, at = token
-        line, column = source.tokens.place(source.tokens.starts[opened])
         for block in blocks_around(self._debug, place.scope):
             if is_function(self._debug, block):
                 function = next((e for e in source.before(at) if e.kind is Kind.FUNCTION), None)
                 return block if function is not None and function.last + 1 == opened else None
             node = self._debug.node(block)
             start = place._replace(line=node.number("line"), column=node.number("column"))
-            if self._sources.position(start) == (source, line, column):
+            if self._sources.at(start) == (source, opened):
                 return block
         return None
 
@@ -186,7 +187,7 @@ class Scopes:
         if isinstance(instruction, ir.Switch):
             token = self._sources.token(instruction.location)
         elif "llvm.loop" in instruction.attached:
-            token = self._sources.token(self._debug.loop_location(instruction.attached["llvm.loop"]))
+            token = self._sources.token(self._debug.loop(instruction.attached["llvm.loop"]))
         else:
             return None
         return None if token is None else token[0].part(token[1])
@@ -195,10 +196,10 @@ class Scopes:
 
     def _passed(self, instruction: ir.Instruction) -> Iterator[frozenset[int]]:
         """Yield the scopes around an instruction and, if it jumps back in a loop, those around the loop."""
-        if not any(calls(instruction, prefix) for prefix in _BOOKKEEPING):
+        if not ir.called(instruction).startswith(_BOOKKEEPING):
             yield from self._scopes(instruction.location)
         if "llvm.loop" in instruction.attached:
-            yield from self._scopes(self._debug.loop_location(instruction.attached["llvm.loop"]))
+            yield from self._scopes(self._debug.loop(instruction.attached["llvm.loop"]))
 
     def _scopes(self, location: int | None) -> Iterator[frozenset[int]]:
         place = self._debug.place(location)
@@ -211,15 +212,9 @@ class Scopes:
 # ------------------------------------------------------------------------- what belongs to a scope
 
 
-def calls(instruction: ir.Instruction, prefix: str) -> bool:
-    """Return whether an instruction calls a function whose name begins with `prefix`."""
-    callee = instruction.callee if isinstance(instruction, ir.Call) else None
-    return isinstance(callee, Symbol) and callee.name.startswith(prefix)
-
-
 def marked(instruction: ir.Instruction) -> str:
     """Return the variable whose lifetime an instruction begins or ends; empty for other instructions."""
-    if not isinstance(instruction, ir.Call) or not calls(instruction, "llvm.lifetime."):
+    if not isinstance(instruction, ir.Call) or not ir.called(instruction).startswith("llvm.lifetime."):
         return ""
     operand = instruction.arguments[-1].operand
     return operand.name if isinstance(operand, Local) else ""
@@ -288,7 +283,7 @@ def _keeps(use: ir.Instruction, pointer: str) -> bool:
         case ir.Store(value=value):
             return isinstance(value, Local) and value.name == pointer
         case ir.Call():
-            return not (marked(use) or calls(use, "llvm.mem"))
+            return not (marked(use) or ir.called(use).startswith("llvm.mem"))
     return True
 
 
@@ -311,9 +306,7 @@ class StackArrays:
                 dynamic = instruction.count is not None or flow.home[instruction] != flow.entry
                 dynamic = dynamic and self._owner(instruction) is None
             else:
-                dynamic = isinstance(instruction, ir.Call) and (
-                    calls(instruction, "alloca") or calls(instruction, "__alloca")
-                )
+                dynamic = ir.called(instruction) in ("alloca", "__alloca")
             if dynamic:
                 kept = self._kept[flow.number[instruction]] = body.local("$&alloca", INT)
                 body.emit(Assign((kept,), (NULL,)), text="")
@@ -332,20 +325,17 @@ class StackArrays:
 
     def restore(self, restore: ir.Call) -> None:
         """End the arrays that began after this end of the stack was saved, if that is certain."""
-        flow, operand = self._body.flow, restore.arguments[0].operand
-        load = flow.definitions.get(operand.name) if isinstance(operand, Local) else None
+        flow = self._body.flow
+        load = flow.definition(restore.arguments[0].operand)
         name = getattr(load.pointer, "name", "") if isinstance(load, ir.Load) else ""
         for base, alloca in self._arrays.items():
             if self._owner(alloca) == name and flow.dominates(alloca, restore):
-                self._end(base, self._body.locals.shown(alloca.name or ""))
+                self._body.end_object(base, self._body.locals.shown(alloca.name or ""))
 
     def end_all(self) -> None:
         """End the objects of `alloca`: the function returns."""
         for kept in self._kept.values():
-            self._body.when(build.ne(kept, NULL), partial(self._end, kept, "alloca"))
-
-    def _end(self, base: Expr, shown: str) -> None:
-        self._body.emit(Free(base, "stack"), text=f"end of {shown}")
+            self._body.when(build.ne(kept, NULL), partial(self._body.end_object, kept, "alloca"))
 
     # --------------------------------------------------------------------------------- scopes
 
@@ -354,13 +344,9 @@ class StackArrays:
         """Return the stores that save the end of the stack, by the names of the variables they write."""
         flow, saves = self._body.flow, dict[str, ir.Store]()
         for each in flow.instructions():
-            if (
-                isinstance(each, ir.Store)
-                and isinstance(each.value, Local)
-                and isinstance(each.pointer, Local)
-            ):
-                saved = flow.definitions.get(each.value.name)
-                if isinstance(saved, ir.Call) and calls(saved, "llvm.stacksave"):
+            if isinstance(each, ir.Store) and isinstance(each.pointer, Local):
+                saved = flow.definition(each.value)
+                if saved is not None and ir.called(saved).startswith("llvm.stacksave"):
                     saves[each.pointer.name] = each
         return saves
 

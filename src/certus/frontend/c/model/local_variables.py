@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certus.core import build
-from certus.core.program import Alloc, Free, Havoc
+from certus.core.program import Alloc, Havoc
 from certus.core.terms import INT, Expr
-from certus.core.vocabulary import LEAK, UNINITIALISED
+from certus.core.vocabulary import LEAK
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
@@ -25,7 +25,6 @@ from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.lifetimes import (
     LITERAL,
     StackArrays,
-    calls,
     comes_back,
     is_outermost,
     is_variable,
@@ -38,7 +37,6 @@ from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
-    from certus.frontend.c.model.initialisation import Initialisation
 
 
 @dataclass(slots=True, eq=False)
@@ -75,11 +73,6 @@ class LocalVariables:
         self.arrays: StackArrays | None = None
         if body.unit.rules.memory and body.unit.is_program(body.module):
             self.arrays = StackArrays(body)
-        self.initialisation: Initialisation | None = None
-        if UNINITIALISED in body.unit.rules.memory:
-            from certus.frontend.c.model.initialisation import Initialisation
-
-            self.initialisation = Initialisation(body)
         self._begun: set[str] = set()  # variables that have markers
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
@@ -120,17 +113,15 @@ class LocalVariables:
     def pointed_size(self, pointer: Operand) -> int | None:
         """Return the size of the scalars that a pointer variable of the source points to."""
         body, debug = self._body, self._body.module.debug
-        load = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        load = body.flow.definition(pointer)
         variable = load.pointer if isinstance(load, ir.Load) else None
         slot = self.slots.get(variable.name) if isinstance(variable, Local) else None
         if slot is None or slot.debug is None:
             return None
         target = debug.plain(debug.target(slot.debug.type))
-        while target is not None and target.fields.get("tag") == "DW_TAG_array_type":
+        while target is not None and target.tag == "array":
             target = debug.plain(target.reference("baseType"))
-        if target is None or target.fields.get("tag") in ("DW_TAG_structure_type", "DW_TAG_union_type"):
-            return None
-        return target.number("size") // 8 or None
+        return None if target is None or target.is_record else target.number("size") // 8 or None
 
     def _is_slot(self, name: str, alloca: ir.Alloca) -> bool:
         """Return whether a scalar is only loaded and stored, as a whole."""
@@ -157,7 +148,7 @@ class LocalVariables:
         if not isinstance(type_, IntegerType) and not (isinstance(type_, StructType) and not type_.name):
             return
         for use in self._body.flow.uses.get(name, ()):
-            if isinstance(use, ir.Call) and calls(use, "llvm.memcpy."):
+            if isinstance(use, ir.Call) and ir.called(use).startswith("llvm.memcpy."):
                 for operand in (argument.operand for argument in use.arguments[:2]):
                     root = roots.of(operand) if isinstance(operand, Local) and operand.name != name else None
                     if root is not None and root.offset == 0:
@@ -213,7 +204,7 @@ class LocalVariables:
         body.registers.before_write(slot.variable)
         body.emit(Havoc((slot.variable,)), declares=True)
         if body.initialisation is not None:
-            body.initialisation.declare(name)
+            body.initialisation.note(name, written=False)
 
     # ------------------------------------------------------------------------------ lifetimes
 
@@ -246,11 +237,11 @@ class LocalVariables:
                 elif not has_markers and outlives_scope(body, name, self.declared.get(name)):
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
-            if by_scope and returns and self.initialisation is not None:
-                self.initialisation.refuse_reentry(name, shown, returns=True)
+            if by_scope and returns and body.initialisation is not None:
+                body.initialisation.refuse_reentry(name, shown, returns=True)
             if declare is None and not has_markers:
-                if self.initialisation is not None and is_variable(body, name, debug):
-                    self.initialisation.refuse_reentry(name, shown, returns=returns)
+                if body.initialisation is not None and is_variable(body, name, debug):
+                    body.initialisation.refuse_reentry(name, shown, returns=returns)
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
         if body.initialisation is not None:
@@ -282,7 +273,7 @@ class LocalVariables:
             if name.startswith("llvm.lifetime.start"):
                 self._begin(local, instruction)
             else:
-                self._end(local.base, local.shown, silent=name == END)
+                body.end_object(local.base, local.shown, silent=name == END)
         elif slot is not None and name == START:
             self._forget(variable, slot)
         elif slot is not None and name.startswith("llvm.lifetime.end") and LEAK in body.unit.rules.memory:
@@ -309,7 +300,7 @@ class LocalVariables:
         for instruction in block[block.index(declare) + 1 :]:
             if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord | ir.Declare):
                 continue
-            if not isinstance(instruction, ir.Call) or not calls(instruction, "llvm.memset."):
+            if not isinstance(instruction, ir.Call) or not ir.called(instruction).startswith("llvm.memset."):
                 return None
             to, byte, count = (argument.operand for argument in instruction.arguments[:3])
             whole = isinstance(count, Integer) and count.value == size
@@ -324,12 +315,9 @@ class LocalVariables:
         for name, local in self.objects.items():
             begun = local.declaration is None or body.flow.dominates(local.declaration, last)
             if begun and not local.marked:
-                self._end(local.base, _unnamed(name))
+                body.end_object(local.base, _unnamed(name))
         if self.arrays is not None:
             self.arrays.end_all()
-
-    def _end(self, base: Expr, shown: str, *, silent: bool = False) -> None:
-        self._body.emit(Free(base, "stack", silent), text=f"end of {shown}")
 
 
 def _unnamed(name: str) -> str:

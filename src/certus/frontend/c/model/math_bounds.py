@@ -30,15 +30,9 @@ def known(format: Format, name: str, args: Sequence[Expr], result: Expr) -> Know
     """Return what is known about the result of a function of `math_functions.BOUNDED`."""
     facts = _Facts(format, result, args)
     if len(args) == 1:
-        facts.nan_if(build.not_(floats.is_number(format, args[0])))
+        facts.nan_if(build.not_(facts.is_number(args[0])))
     _KNOWN[name](facts)
     return Known(facts.exact, build.conjunction(facts.bounds))
-
-
-def _between(format: Format, r: Expr, low: Fraction | int, high: Fraction | int) -> Expr:
-    least = floats.constant(numbers.from_fraction(format, DOWN, Fraction(low)), format)
-    most = floats.constant(numbers.from_fraction(format, UP, Fraction(high)), format)
-    return build.and_(floats.less_equal(format, least, r), floats.less_equal(format, r, most))
 
 
 _QUARTER: Final = Fraction(1570796326794896619232, 10**21)  # a quarter of the circle, rounded up
@@ -46,7 +40,8 @@ _HALF: Final = Fraction(3141592653589793238463, 10**21)
 
 
 class _Facts:
-    """Collects what is known about the result `r` of a function."""
+    """Collects what is known about the result `r` of a function. A comparison is false if an operand is NaN,
+    so bounds of a result also say that it is a number."""
 
     def __init__(self, format: Format, r: Expr, args: Sequence[Expr]) -> None:
         self.format, self.r, self.args = format, r, args
@@ -55,48 +50,52 @@ class _Facts:
         self.zero = floats.constant(0, format)
         self.one = floats.constant(numbers.from_integer(format, 1), format)
         self.infinity = floats.constant(format.infinity, format)
-        self.is_nan = build.not_(floats.is_number(format, r))
         self.quiet = build.conjunction(build.not_(floats.is_class(format, a, _SIGNALLING)) for a in args)
 
-    def known(self, condition: Expr, fact: Expr) -> None:
+    def is_number(self, a: Expr) -> Expr:
+        return floats.is_number(self.format, a)
+
+    def is_finite(self, a: Expr) -> Expr:
+        return floats.is_class(self.format, a, 504)
+
+    def equal(self, a: Expr, b: Expr) -> Expr:
+        return floats.equal(self.format, a, b)
+
+    def in_order(self, a: Expr, b: Expr) -> Expr:
+        return floats.less_equal(self.format, a, b)
+
+    def between(self, low: Fraction | int, a: Expr, high: Fraction | int) -> Expr:
+        least = floats.constant(numbers.from_fraction(self.format, DOWN, Fraction(low)), self.format)
+        most = floats.constant(numbers.from_fraction(self.format, UP, Fraction(high)), self.format)
+        return build.and_(self.in_order(least, a), self.in_order(a, most))
+
+    def if_(self, condition: Expr, fact: Expr) -> None:
+        """State a fact about the result."""
         self.bounds.append(build.implies(condition, fact))
 
     def nan_if(self, condition: Expr) -> None:
-        self.known(condition, self.is_nan)
-
-    def number(self, condition: Expr) -> None:
-        """State that the result is a number if a condition holds."""
-        self.known(condition, build.not_(self.is_nan))
-
-    def finite(self, a: Expr) -> Expr:
-        return floats.is_class(self.format, a, 504)
-
-    def negative(self, a: Expr) -> Expr:
-        return floats.less(self.format, a, self.zero)
+        self.if_(condition, build.not_(self.is_number(self.r)))
 
     def exactly(self, value: Expr, result: Expr) -> None:
         """State the result at one value of the first argument."""
-        self.exact.append((floats.equal(self.format, self.args[0], value), result))
+        self.exact.append((self.equal(self.args[0], value), result))
 
 
 def _periodic(b: _Facts, *, name: str) -> None:
-    x = b.args[0]
-    b.nan_if(build.not_(b.finite(x)))
-    b.number(b.finite(x))
-    if name != "tan":
-        b.known(b.finite(x), _between(b.format, b.r, -1, 1))
-    b.exactly(b.zero, b.one if name == "cos" else x)  # zero keeps its sign
+    finite = b.is_finite(b.args[0])
+    b.nan_if(build.not_(finite))
+    b.if_(finite, b.is_number(b.r) if name == "tan" else b.between(-1, b.r, 1))
+    b.exactly(b.zero, b.one if name == "cos" else b.args[0])  # zero keeps its sign
 
 
-def _odd(low: Fraction | int) -> Callable[[_Facts], None]:
+def _odd(limit: Fraction | int) -> Callable[[_Facts], None]:
     """Bound a function that is odd, monotone and below a limit: `atan`, `tanh`, `erf`."""
 
     def bound(b: _Facts) -> None:
         x = b.args[0]
-        b.number(floats.is_number(b.format, x))
-        b.known(floats.is_number(b.format, x), _between(b.format, b.r, -low, low))
-        b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.zero, b.r))
-        b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.zero))
+        b.if_(b.is_number(x), b.between(-limit, b.r, limit))
+        b.if_(b.in_order(b.zero, x), b.in_order(b.zero, b.r))
+        b.if_(b.in_order(x, b.zero), b.in_order(b.r, b.zero))
         b.exactly(b.zero, x)
 
     return bound
@@ -104,10 +103,9 @@ def _odd(low: Fraction | int) -> Callable[[_Facts], None]:
 
 def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Facts], None]:
     def bound(b: _Facts) -> None:
-        inside = _between(b.format, b.args[0], -1, 1)
+        inside = b.between(-1, b.args[0], 1)
         b.nan_if(build.not_(inside))
-        b.number(inside)
-        b.known(inside, _between(b.format, b.r, low, high))
+        b.if_(inside, b.between(low, b.r, high))
         if low:
             b.exactly(b.zero, b.args[0])
         else:  # `acos`
@@ -118,64 +116,53 @@ def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Facts], None]:
 
 def _exponential(b: _Facts) -> None:
     x = b.args[0]
-    number = floats.is_number(b.format, x)
-    b.number(number)
-    b.known(number, floats.less_equal(b.format, b.zero, b.r))
-    b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.one))
-    b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.one, b.r))
+    b.if_(b.is_number(x), b.in_order(b.zero, b.r))
+    b.if_(b.in_order(x, b.zero), b.in_order(b.r, b.one))
+    b.if_(b.in_order(b.zero, x), b.in_order(b.one, b.r))
     b.exactly(b.zero, b.one)
     b.exactly(b.infinity, b.infinity)
     b.exactly(floats.negated(b.format, b.infinity), b.zero)
 
 
 def _logarithm(b: _Facts) -> None:
-    x, infinite = b.args[0], floats.negated(b.format, b.infinity)
-    b.nan_if(b.negative(x))
-    b.number(floats.less_equal(b.format, b.zero, x))
-    b.known(floats.less_equal(b.format, b.one, x), floats.less_equal(b.format, b.zero, b.r))
-    inside = build.and_(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, x, b.one))
-    b.known(inside, floats.less_equal(b.format, b.r, b.zero))
-    b.exactly(b.zero, infinite)
+    x = b.args[0]
+    b.nan_if(floats.less(b.format, x, b.zero))
+    b.if_(b.in_order(b.one, x), b.in_order(b.zero, b.r))
+    b.if_(build.and_(b.in_order(b.zero, x), b.in_order(x, b.one)), b.in_order(b.r, b.zero))
+    b.exactly(b.zero, floats.negated(b.format, b.infinity))
     b.exactly(b.one, b.zero)
     b.exactly(b.infinity, b.infinity)
 
 
 def _power(b: _Facts) -> None:
     x, y = b.args
-    zero, one = floats.equal(b.format, y, b.zero), floats.equal(b.format, x, b.one)
-    b.exact.append((build.and_(build.or_(zero, one), b.quiet), b.one))  # also if the other argument is NaN
-    not_below = build.and_(floats.less_equal(b.format, b.zero, x), floats.is_number(b.format, y))
-    b.number(not_below)
+    one = build.or_(b.equal(y, b.zero), b.equal(x, b.one))
+    b.exact.append((build.and_(one, b.quiet), b.one))  # also if the other argument is NaN
+    not_below = build.and_(b.in_order(b.zero, x), b.is_number(y))
+    b.if_(not_below, b.is_number(b.r))
     negative_zero = floats.is_negative(b.format, x)  # its power -3 is negative infinity
-    b.known(build.and_(not_below, build.not_(negative_zero)), floats.less_equal(b.format, b.zero, b.r))
+    b.if_(build.and_(not_below, build.not_(negative_zero)), b.in_order(b.zero, b.r))
 
 
 def _length(b: _Facts) -> None:
-    both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
-    b.number(both)
-    b.known(both, floats.less_equal(b.format, b.zero, b.r))
+    both = build.conjunction(map(b.is_number, b.args))
+    b.if_(both, b.in_order(b.zero, b.r))
     x, y = (floats.magnitude(b.format, a) for a in b.args)
-    infinite = build.or_(*(floats.equal(b.format, a, b.infinity) for a in (x, y)))
+    infinite = build.or_(b.equal(x, b.infinity), b.equal(y, b.infinity))
     b.exact.append((build.and_(infinite, b.quiet), b.infinity))  # also if the other argument is NaN
-    b.exact.append((build.and_(both, floats.equal(b.format, x, b.zero)), y))
-    b.exact.append((build.and_(both, floats.equal(b.format, y, b.zero)), x))
+    b.exact.append((build.and_(both, b.equal(x, b.zero)), y))
+    b.exact.append((build.and_(both, b.equal(y, b.zero)), x))
 
 
 def _angle(b: _Facts) -> None:
-    both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
-    b.number(both)
-    b.known(both, _between(b.format, b.r, -_HALF, _HALF))
     y, x = b.args
-    rightwards = build.and_(floats.is_number(b.format, x), build.not_(floats.is_negative(b.format, x)))
-    b.exact.append((build.and_(floats.equal(b.format, y, b.zero), rightwards), y))
+    b.if_(build.conjunction(map(b.is_number, b.args)), b.between(-_HALF, b.r, _HALF))
+    rightwards = build.and_(b.is_number(x), build.not_(floats.is_negative(b.format, x)))
+    b.exact.append((build.and_(b.equal(y, b.zero), rightwards), y))
 
 
 def _anything(_: _Facts) -> None:
     """Add nothing to what holds for all functions."""
-
-
-def _through_zero(b: _Facts) -> None:
-    b.exactly(b.zero, b.args[0])
 
 
 _KNOWN: Final[dict[str, Callable[[_Facts], None]]] = {
@@ -188,15 +175,13 @@ _KNOWN: Final[dict[str, Callable[[_Facts], None]]] = {
     "tanh": _odd(1),
     "erf": _odd(1),
     "atan2": _angle,
-    "exp": _exponential,
-    "exp2": _exponential,
-    "exp10": _exponential,
-    "log": _logarithm,
-    "log2": _logarithm,
-    "log10": _logarithm,
+    **dict.fromkeys(("exp", "exp2", "exp10"), _exponential),
+    **dict.fromkeys(("log", "log2", "log10"), _logarithm),
     "pow": _power,
     "hypot": _length,
-    **dict.fromkeys(("sinh", "asinh", "atanh", "cbrt", "expm1", "log1p"), _through_zero),
+    **dict.fromkeys(
+        ("sinh", "asinh", "atanh", "cbrt", "expm1", "log1p"), lambda b: b.exactly(b.zero, b.args[0])
+    ),
     "cosh": lambda b: b.exactly(b.zero, b.one),
     **dict.fromkeys(("acosh", "erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), _anything),
 }

@@ -7,7 +7,7 @@ that every library keeps, exact where C fixes single values, and no counterexamp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build, float_terms
@@ -74,6 +74,7 @@ _PASSED: Final[dict[str, tuple[int, Compute]]] = {  # the result may be an opera
     "fmin": (2, lambda body, f, a: floats.minimum(body, f, a[0], a[1], largest=False)),
     "fmax": (2, lambda body, f, a: floats.minimum(body, f, a[0], a[1], largest=True)),
 }
+_EXACT: Final = _COMPUTED | _PASSED
 _INTRINSICS: Final = {"minnum": "fmin", "maxnum": "fmax", "minimumnum": "fmin", "maximumnum": "fmax"}
 _TO_INTEGER: Final = {"lrint": None, "llrint": None, "lround": AWAY, "llround": AWAY}
 
@@ -119,7 +120,7 @@ BOUNDED: Final = {  # the number of operands
 
 
 _COUNTS: Final = {
-    **{name: count for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items())},
+    **{name: count for name, (count, _) in _EXACT.items()},
     **BOUNDED,
 }
 
@@ -148,11 +149,6 @@ def _bounded(body: Body, format: Format, name: str, args: Operands, called: str)
 # --------------------------------------------------------------------------------------- meanings
 
 
-def _format(call: LibraryCall, number: int = 0) -> Format:
-    """Return the format of an argument; refuse one that is not a floating-point number."""
-    return floats.format_of(call.operand(number).type)
-
-
 def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
     if len(call.arguments) < count or any(
         floats.format_of(a.type) is not format for a in call.arguments[:count]
@@ -174,8 +170,8 @@ def _result(
     """Return the result of a function before its bits are open; None if the function is not known."""
     if name in BOUNDED:
         return _bounded(body, format, name, operands[: BOUNDED[name]], shown)
-    if name in _COMPUTED or name in _PASSED:
-        count, compute = _COMPUTED[name] if name in _COMPUTED else _PASSED[name]
+    if name in _EXACT:
+        count, compute = _EXACT[name]
         return compute(body, format, operands[:count])
     if name not in _TO_INTEGER and name not in _CLASSES:
         return None
@@ -189,7 +185,7 @@ def _result(
 def function(call: LibraryCall) -> None:
     """Lower a call of a function of `math.h`."""
     name, body, result = _plain_name(call.name), call.body, call.instruction.result
-    format = _format(call)
+    format = floats.format_of(call.operand(0).type)
     if name not in _TO_INTEGER and name not in _CLASSES and floats.format_of(result) is not format:
         raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
     value = _result(body, name, format, _patterns(call, format, _COUNTS.get(name, 1)), result, call.name)
@@ -209,11 +205,6 @@ def set_rounding(call: LibraryCall) -> None:
     is_mode = build.disjunction(condition for _, condition in modes)
     call.define(build.ite(is_mode, build.constant(0, sort), build.constant(1, sort)))
     body.registers.assign(variable, chosen)
-
-
-def refuse_environment(call: LibraryCall) -> None:
-    """`fesetenv`: it sets the rounding mode to one that is not known."""
-    raise Unmodelled("unsupported-float", f"the function `{call.name}`")
 
 
 def get_rounding(call: LibraryCall) -> None:
@@ -263,30 +254,25 @@ _OF_MACS: Final = ("__signbitd", "__isnand", "__isinfd", "__fpclassifyd")  # of 
 _CLASSES: Final = ("isnan", "isinf", "finite", "fpclassify", "signbit")
 
 
-def _names(table: Sequence[str], signature: str) -> str:
-    return " ".join([signature, *(f"{name}{suffix}" for name in table for suffix in ("", "f", "l"))])
+def _all(names: Iterable[str]) -> list[str]:
+    """Return the names of functions for all types."""
+    return [f"{name}{suffix}" for name in names for suffix in ("", "f", "l")]
 
 
 def _table() -> tuple[tuple[Meaning, str], ...]:
-    lists: dict[str, list[str]] = {}
-    for name, count in _COUNTS.items():
-        lists.setdefault(f"f({'f' * count})", []).append(name)
-    texts = [_names(names, signature) for signature, names in lists.items()]
-    texts.append(_names([*_TO_INTEGER], "i(f)"))
-    texts.append(_names(["isnan", "isinf", "finite"], "i(f)"))
-    texts.append(_names([f"__{name}" for name in _CLASSES], "i(f)"))
-    texts.append(" ".join(["i(f)", *_OF_MACS]))
+    of_classes = ("isnan", "isinf", "finite", *(f"__{name}" for name in _CLASSES))
     return (
-        *((function, text) for text in texts),
+        *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
+        (function, f"i(f) {' '.join((*_all((*_TO_INTEGER, *of_classes)), *_OF_MACS))}"),
         (not_a_number, "f(p) nan nanf nanl"),
         (complex_result, "__divdc3 __divsc3 __divxc3"),
-        (refuse_environment, "fesetenv feupdateenv fesetmode"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),
     )
 
 
 MEANINGS: Final = _table()
+
 # --------------------------------------------------------------------------------------- intrinsics
 
 _INTRINSIC: Final = re.compile(
@@ -298,16 +284,20 @@ def is_float_intrinsic(name: str) -> bool:
     return re.search(r"\.f(?:16|32|64|80)\b", name) is not None
 
 
+def _plain_intrinsic(name: str) -> str:
+    """Return the name of the function that an intrinsic is, or a part of its own name."""
+    match = _INTRINSIC.match(name)
+    word = match[1] if match is not None else ""
+    return _INTRINSICS.get(word, word)
+
+
 def intrinsic(body: Body, name: str, args: Operands, types: Sequence[Type], result: Type) -> Expr | None:
     """Return the result of an intrinsic on floating-point numbers before it is opened; None if it is not
     known."""
-    match = _INTRINSIC.match(name)
-    word = match[1] if match is not None else ""
-    format = floats.format_of(types[0])
+    word, format = _plain_intrinsic(name), floats.format_of(types[0])
     operands = [
         floats.pattern(a, format) for a, t in zip(args, types, strict=True) if isinstance(t, FloatType)
     ]
-    word = _INTRINSICS.get(word, word)
     if word == "is.fpclass":
         mask = args[1]
         return floats.is_class(format, operands[0], int(mask.value)) if mask.kind is Kind.CONST else None
@@ -330,16 +320,13 @@ def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
 
 def passes_operand(name: str) -> bool:
     """Return whether the result of an intrinsic may be an operand, so that its bits are not open."""
-    match = _INTRINSIC.match(name)
-    word = match[1] if match is not None else ""
-    return _INTRINSICS.get(word, word) in _PASSED or word == "canonicalize"
+    word = _plain_intrinsic(name)
+    return word in _PASSED or word == "canonicalize"
 
 
-def _all(names: Sequence[str]) -> frozenset[str]:
-    return frozenset(f"{name}{suffix}" for name in names for suffix in ("", "f", "l"))
-
-
-COMPUTING: Final = _all(
-    [*_COMPUTED, *_TO_INTEGER, *BOUNDED, "isnan", "finite", "__isnan", "__finite"]
-) | _all(["isinf", "__isinf", "__fpclassify", "scalbn", "scalbln", "ldexp", "logb", "ilogb"])
-PASSING: Final = _all(["fabs", "fmin", "fmax"])
+_CLASSIFYING: Final = "isnan finite isinf __isnan __finite __isinf __fpclassify"
+_SCALING: Final = "scalbn scalbln ldexp logb ilogb"
+COMPUTING: Final = frozenset(
+    _all((*_COMPUTED, *_TO_INTEGER, *BOUNDED, *_CLASSIFYING.split(), *_SCALING.split()))
+)
+PASSING: Final = frozenset(_all(("fabs", "fmin", "fmax")))

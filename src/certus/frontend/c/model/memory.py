@@ -11,13 +11,12 @@ from certus.core.program import Alloc, Call, Load, Store
 from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
-from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Local, Operand
+from certus.frontend.c.model import bit_fields, terms
 from certus.frontend.c.model import cells as layouts
-from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
 from certus.frontend.c.model.checks import check, check_constant, is_checked, is_valid
-from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
-from certus.frontend.c.model.symbols import thread_local
+from certus.frontend.c.model.operands import address_of, value_is_signed, value_of, variable_at
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
 
 if TYPE_CHECKING:
@@ -27,19 +26,6 @@ if TYPE_CHECKING:
 def at(address: Expr, offset: int) -> Expr:
     """Return the address `offset` bytes behind another."""
     return build.add(address, build.integer(offset))
-
-
-def variable_at(body: Body, pointer: Operand) -> Expr | None:
-    """Return the variable that an access through a pointer is an access to, if there is one."""
-    if isinstance(pointer, Local) and body.function is not None:
-        slot = body.locals.slots.get(pointer.name)
-        if slot is not None:
-            return slot.variable
-        definition = body.flow.definitions.get(pointer.name)
-        pointer = (None if definition is None else thread_local(definition)) or pointer
-    if isinstance(pointer, Symbol):
-        return body.unit.symbols.scalar(body.module, pointer.name)
-    return None
 
 
 # ---------------------------------------------------------------------------------------- loads
@@ -81,8 +67,6 @@ def _emit_load(body: Body, target: Expr, address: Expr) -> None:
 def _read_field(body: Body, load: ir.Load, address: Expr, size: int) -> Expr | None:
     """Load only the bytes of a bit-field; return the unit of `size` bytes that it is stored in. None if the
     whole unit is valid or needed."""
-    from certus.frontend.c.model import bit_fields
-
     field = bit_fields.read_bytes(body, load)
     if field is None or is_valid(body, address, build.integer(size), "write"):
         return None
@@ -119,23 +103,20 @@ def read(
         return Lanes(tuple(body.scalar(lane) for lane in lanes))
     size = body.layout.store_size(type_)
     cells = cells_at(body.layout, root, size)
-    if isinstance(type_, types.FloatType):
-        sort = terms.sort_of(type_)
+    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
         cells = cells or layouts.simple([(0, size)])
-        if len(cells) > 1:  # 80 bits, or a union of other cells
-            return as_sort(body.scalar(read_cells(body, address, cells, size)), sort)
     if isinstance(type_, types.StructType | types.ArrayType):
         cells = cells if cells is not None else layouts.scalars(body.layout, type_)
         if cells is None:
             raise terms.no_value(type_)
-        return read_cells(body, address, cells, size)
-    if cells is not None and len(cells) > 1 and not isinstance(type_, types.PointerType):
-        return read_cells(body, address, cells, size)
-    if signed is None:
-        signed = isinstance(type_, types.IntegerType) and type_.bits == 32
-    bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
-    _emit_load(body, bits, address)
-    return _loaded(bits, type_)
+    elif cells is None or len(cells) < 2 or isinstance(type_, types.PointerType):
+        if signed is None:
+            signed = isinstance(type_, types.IntegerType) and type_.bits == 32
+        bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
+        _emit_load(body, bits, address)
+        return _loaded(bits, type_)
+    value = read_cells(body, address, cells, size)
+    return as_sort(body.scalar(value), terms.sort_of(type_)) if isinstance(type_, types.FloatType) else value
 
 
 def read_cells(body: Body, address: Expr, cells: Sequence[Cell], size: int) -> Pieces:
@@ -173,13 +154,11 @@ def store(body: Body, instruction: ir.Store) -> None:
     name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
     body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
     if body.initialisation is not None and isinstance(instruction.pointer, Local):
-        body.initialisation.write_variable(instruction.pointer.name)
+        body.initialisation.note(instruction.pointer.name, written=True)
 
 
 def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size: int) -> bool:
     """Store only the bytes of a bit-field; return false if the whole unit is valid or needed."""
-    from certus.frontend.c.model import bit_fields
-
     field = bit_fields.written_bytes(body, store)
     if field is None or is_valid(body, address, build.integer(size), "write"):
         return False
@@ -205,13 +184,12 @@ def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root
         return
     size = body.layout.store_size(type_)
     cells = None if isinstance(type_, types.PointerType) else cells_at(body.layout, root, size)
+    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
+        cells = cells or layouts.simple([(0, size)])
     if cells is not None and (len(cells) != 1 or isinstance(type_, types.StructType | types.ArrayType)):
         _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     elif isinstance(value, Pieces):
         _write_cells(body, address, terms.terms_in(value), [(p.offset, p.size) for p in value.parts])
-    elif isinstance(type_, types.FloatType) and len(layouts.simple([(0, size)])) > 1:  # 80 bits
-        cells = layouts.simple([(0, size)])
-        _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     else:
         body.emit(Store(address, terms.stored_bits(value, size)))
 
@@ -264,13 +242,16 @@ def _division(
     cells = _cells_of(body, size, pointers, members)
     if cells is not None:
         return cells, number, 1
-    widths = set()
-    for pointer in pointers:
-        root = body.roots.of(pointer)
-        hint = None if root is None else layouts.element(body.layout, root.type)
-        widths.add(hint or body.locals.pointed_size(pointer) or 1)
+    widths = {element_size(body, pointer) for pointer in pointers}
     width = loop_width(widths.pop(), size) if len(widths) == 1 else 1
     return None, build.integer(size // width), width
+
+
+def element_size(body: Body, pointer: Operand) -> int:
+    """Return the size of the scalars of the array that a pointer leads to; 1 if it is not known."""
+    root = body.roots.of(pointer)
+    known = 0 if root is None else layouts.element(body.layout, root.type)
+    return known or body.locals.pointed_size(pointer) or 1
 
 
 def loop_width(width: int, size: int) -> int:

@@ -22,7 +22,7 @@ from certus.frontend.c.ir.types import PointerType, Type, VoidType
 from certus.frontend.c.library.models import VARIABLES
 from certus.frontend.c.model.cells import UNROLLED, cells_between, element
 from certus.frontend.c.model.checks import check, is_checked, when_valid
-from certus.frontend.c.model.memory import run_model
+from certus.frontend.c.model.memory import at, loop_width, run_model
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, Value, as_sort, sort_of
 
@@ -70,8 +70,7 @@ class LibraryCall:
     def when_not_null(self, number: int, steps: Callable[[Expr], None]) -> None:
         """Take steps with the address that an argument is, unless it is null."""
         address = self.pointer(number)
-        if address is not NULL:
-            self.body.when(build.ne(address, NULL), lambda: steps(address))
+        self.body.when(build.ne(address, NULL), lambda: steps(address))
 
     def define(self, value: Value) -> None:
         """Set the result of the call, which may differ from the instruction in the function."""
@@ -95,6 +94,11 @@ class LibraryCall:
     def result(self) -> str:
         """Describe the result."""
         return f"the result of `{self.name}`"
+
+    @property
+    def read(self) -> str:
+        """Describe what the function reads."""
+        return f"what `{self.name}` reads"
 
     @property
     def written(self) -> str:
@@ -130,19 +134,20 @@ def any_count(body: Body, what: str) -> Expr:
     return build.to_int(body.havoc(body.unit.pointer_sort, approximates=what))
 
 
+def write_any(body: Body, address: Expr, size: int, what: str) -> None:
+    """Give `size` bytes arbitrary contents."""
+    body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=what)))
+
+
 def write_cells(body: Body, address: Expr, cells: list[Cell], what: str) -> None:
     """Give cells arbitrary contents. If reads without a value are errors, those that `what` describes may
     also stay as they are: nothing says that the function succeeds, and writes all of them."""
-
-    def write(offset: int, size: int) -> None:
-        value = body.havoc(machine(8 * size, signed=False), approximates=what)
-        body.emit(Store(build.add(address, build.integer(offset)), value))
-
     for offset, size in cells:
+        write = partial(write_any, body, at(address, offset), size, what)
         if what and body.initialisation is not None:
-            body.when(maybe(body, what), partial(write, offset, size))
+            body.when(maybe(body, what), write)
         else:
-            write(offset, size)
+            write()
 
 
 def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 1) -> None:
@@ -187,8 +192,7 @@ def write_stretch(body: Body, type_: Type, start: int, size: int, address: Expr,
     if cells is not None and len(cells) <= UNROLLED:
         write_cells(body, address, cells, what)
         return
-    width = element(body.layout, type_)
-    width = width if width in (1, 2, 4, 8) and size % width == 0 else 1
+    width = loop_width(element(body.layout, type_), size)
     write_bytes(body, address, build.integer(size // width), what, width)
 
 
@@ -201,13 +205,8 @@ def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: 
     if count.kind is Kind.CONST and int(count.value) <= room_at(body, pointer):
         write_bytes(body, address, count, what)
         return
-
-    def part() -> None:
-        fewer = any_count(body, what)
-        body.assume(build.le(fewer, count))
-        write_bytes(body, address, fewer, what)
-
-    body.when(maybe(body), lambda: write_bytes(body, address, count, what), part)
+    everything = partial(write_bytes, body, address, count, what)
+    body.when(maybe(body), everything, partial(write_checked, body, address, count, what))
 
 
 def renew_variables(body: Body) -> None:
@@ -231,10 +230,8 @@ def _set_freely(body: Body, module: Module, name: str, shown: str) -> None:
         body.registers.assign(variable, body.havoc(variable.sort, approximates=what))
         return
     type_ = module.globals[name].type
-    cells = cells_between(layout, type_, 0, layout.size(type_)) or []
-    for offset, size in cells:
-        value = body.havoc(machine(8 * size, signed=False), approximates=what)
-        body.emit(Store(build.add(symbols.address(module, name), build.integer(offset)), value))
+    for offset, size in cells_between(layout, type_, 0, layout.size(type_)) or []:
+        write_any(body, at(symbols.address(module, name), offset), size, what)
 
 
 def write_checked(body: Body, address: Expr, limit: Expr | None, what: str) -> None:

@@ -13,6 +13,7 @@ from certus.frontend.c.ir.instructions import Binary, Compare, Convert, Store
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.cells import path
+from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value, sort_of
 
 if TYPE_CHECKING:
@@ -176,6 +177,19 @@ def from_integer(body: Body, term: Expr) -> Expr:
     return pointer
 
 
+def variable_at(body: Body, pointer: ir.Operand) -> Expr | None:
+    """Return the variable that an access through a pointer is an access to, if there is one."""
+    if isinstance(pointer, ir.Local) and body.function is not None:
+        slot = body.locals.slots.get(pointer.name)
+        if slot is not None:
+            return slot.variable
+        definition = body.flow.definition(pointer)
+        pointer = (None if definition is None else thread_local(definition)) or pointer
+    if isinstance(pointer, ir.Symbol):
+        return body.unit.symbols.scalar(body.module, pointer.name)
+    return None
+
+
 _SIGNED: Final = frozenset(("sext", "sitofp", "sdiv", "srem", "ashr"))
 _UNSIGNED: Final = frozenset(("zext", "uitofp", "udiv", "urem", "lshr"))
 
@@ -194,18 +208,7 @@ def value_is_signed(body: Body, name: str) -> bool | None:
         elif isinstance(use, Compare) and use.predicate[0] in "su":
             return use.predicate[0] == "s"
         elif isinstance(use, Store) and isinstance(use.value, ir.Local) and use.value.name == name:
-            sort = _stored_sort(body, use)
-            if sort is not None:
-                return sort.signed
+            variable = variable_at(body, use.pointer)
+            if variable is not None and isinstance(variable.sort, MachineSort):
+                return variable.sort.signed
     return None
-
-
-def _stored_sort(body: Body, store: Store) -> MachineSort | None:
-    """Return the sort of the variable that a store writes."""
-    pointer, variable = store.pointer, None
-    if isinstance(pointer, ir.Local):
-        slot = body.locals.slots.get(pointer.name)
-        variable = None if slot is None else slot.variable
-    elif isinstance(pointer, ir.Symbol):
-        variable = body.unit.symbols.scalar(body.module, pointer.name)
-    return variable.sort if variable is not None and isinstance(variable.sort, MachineSort) else None

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.floats import Format
 from certus.core.program import Assign
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import READ, WRITE
@@ -52,11 +53,18 @@ def binary(body: Body, instruction: ir.Binary) -> Value:
     return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
 
 
-def _float_binary(body: Body, instruction: ir.Binary) -> Value:
-    format = floats.format_of(element_of(instruction.left.type))
+def _on_floats(body: Body, compute: Callable[..., Expr], *operands: ir.Operand) -> Value:
+    """Compute an operation, which gets the format and the bit patterns of floating-point numbers."""
+    format = floats.format_of(element_of(operands[0].type))
 
-    def compute(a: Expr, b: Expr) -> Expr:
-        a, b = floats.pattern(a, format), floats.pattern(b, format)
+    def on_patterns(*values: Expr) -> Expr:
+        return compute(format, *(floats.pattern(value, format) for value in values))
+
+    return lanewise(body, on_patterns, *(value_of(body, operand) for operand in operands))
+
+
+def _float_binary(body: Body, instruction: ir.Binary) -> Value:
+    def compute(format: Format, a: Expr, b: Expr) -> Expr:
         if instruction.operation == "frem":
             result = floats.remainder_of_division(format, a, b)
         else:
@@ -64,7 +72,7 @@ def _float_binary(body: Body, instruction: ir.Binary) -> Value:
             result = floats.operation(kind, format, a, b, mode=body.unit.rounding)
         return floats.opened(body, result, format, instruction.name)
 
-    return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
+    return _on_floats(body, compute, instruction.left, instruction.right)
 
 
 def element_of(type_: Type) -> Type:
@@ -73,16 +81,7 @@ def element_of(type_: Type) -> Type:
 
 
 def negate(body: Body, instruction: ir.Negate) -> Value:
-    format = floats.format_of(element_of(instruction.operand.type))
-
-    def compute(a: Expr) -> Expr:
-        return floats.negated(format, floats.pattern(a, format))
-
-    return lanewise(body, compute, value_of(body, instruction.operand))
-
-
-def _is_float_conversion(operation: str) -> bool:
-    return operation.startswith("fp") or operation.endswith("fp")
+    return _on_floats(body, floats.negated, instruction.operand)
 
 
 def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
@@ -99,14 +98,8 @@ def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
 
 def compare(body: Body, instruction: ir.Compare) -> Value:
     if instruction.floating:
-        format = floats.format_of(element_of(instruction.left.type))
-        left, right = value_of(body, instruction.left), value_of(body, instruction.right)
-
-        def test(a: Expr, b: Expr) -> Expr:
-            a, b = floats.pattern(a, format), floats.pattern(b, format)
-            return floats.compare(instruction.predicate, format, a, b)
-
-        return lanewise(body, test, left, right)
+        test = partial(floats.compare, instruction.predicate)
+        return _on_floats(body, test, instruction.left, instruction.right)
     if instruction.name is not None and instruction.name.startswith(("fits_in_gp", "fits_in_fp")):
         return build.FALSE  # `va_start` marks all registers as used
     compute = partial(terms.compare, instruction.predicate)
@@ -115,11 +108,11 @@ def compare(body: Body, instruction: ir.Compare) -> Value:
 
 def convert(body: Body, instruction: ir.Convert) -> Value:
     operation, type_ = instruction.operation, instruction.type
-    if _is_float_conversion(operation):
+    if operation.startswith("fp") or operation.endswith("fp"):
         return _float_conversion(body, instruction)
     value = value_of(body, instruction.operand)
     if isinstance(value, Lanes) or isinstance(type_, VectorType):
-        return _convert_vector(body, operation, value, instruction.operand.type, type_)
+        return _convert_vector(body, operation, value, type_)
     if operation == "inttoptr":
         return from_integer(body, body.scalar(value))
     if operation == "trunc" and isinstance(value, Expr) and value in body.unit.names.booleans:
@@ -219,18 +212,14 @@ def lanes(value: Value) -> tuple[Expr, ...]:
     return value.parts
 
 
-def _convert_vector(body: Body, operation: str, value: Value, source: Type, type_: Type) -> Value:
+def _convert_vector(body: Body, operation: str, value: Value, type_: Type) -> Value:
     """Convert from or to a vector; `bitcast` keeps the bytes and changes the elements."""
     if operation != "bitcast":
         if not isinstance(type_, VectorType):
             raise no_value(type_)
         return Lanes(tuple(terms.convert(operation, part, type_.element) for part in lanes(value)))
-    size = body.layout.store_size(type_)
-    if isinstance(value, Lanes):
-        assert isinstance(source, VectorType)
-        step = _whole_bytes(source.element)
-        value = Pieces(size, tuple(Piece(i * step, step, part) for i, part in enumerate(value.parts)))
     if not isinstance(type_, VectorType):
+        size = body.layout.store_size(type_)
         return as_sort(terms.taken(value, [(0, size)], body.unset)[0], sort_of(type_))
     step = _whole_bytes(type_.element)
     parts = terms.taken(value, [(i * step, step) for i in range(type_.count)], body.unset)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
+from certus.core.intervals import Interval, of_sort, point
 from certus.core.program import Assume
 from certus.core.terms import Expr, Kind, MachineSort, machine
-from certus.core.witness import PROBE, UNDEFINED, probe_kind
+from certus.core.witness import PROBE, UNDEFINED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol, Undefined
 from certus.frontend.c.model import intrinsics
@@ -43,7 +44,7 @@ class Impure(InputError):
 
 
 def check_pure(body: Body, instruction: ir.Instruction, number: int) -> None:
-    """Raise `Impure` if an instruction of a probe writes or calls something."""
+    """Raise `Impure` if an instruction of this probe writes or calls something."""
     impure = isinstance(instruction, _IMPURE)
     if isinstance(instruction, ir.Call):
         name = instruction.callee.name if isinstance(instruction.callee, Symbol) else ""
@@ -52,17 +53,17 @@ def check_pure(body: Body, instruction: ir.Instruction, number: int) -> None:
         raise Impure(number, body.cursor.span)
 
 
-def lower_probe(body: Body, instruction: ir.Call, number: int) -> None:
+def lower_probe(body: Body, instruction: ir.Call) -> None:
     """Make it an error if the expression of a probe is 0."""
     holds = body.truth(term_of(body, instruction.arguments[1].operand))
-    claim_in_probe(body, holds, number, probe_kind(number), always=True)
+    claim_in_probe(body, holds, body.cursor.text, always=True)
 
 
-def fail_probe(body: Body, number: int) -> None:
+def fail_probe(body: Body) -> None:
     """Make it an error of an invariant that control comes here: its value is not defined."""
-    failed = body.draft.node()
+    failed, cursor = body.draft.node(), body.cursor
     body.emit(Assume(build.TRUE), target=failed)
-    body.draft.error(failed, probe_kind(number), body.cursor.span, UNDEFINED, statement=body.cursor.statement)
+    body.draft.error(failed, cursor.text, cursor.span, UNDEFINED, statement=cursor.statement)
     body.stop()
 
 
@@ -93,11 +94,11 @@ def gives_poison(body: Body, label: str) -> bool:
     )
 
 
-def require_defined(body: Body, instruction: ir.Binary, number: int) -> None:
+def require_defined(body: Body, instruction: ir.Binary) -> None:
     """Make it an error if an operation of an invariant has no defined value."""
     left, right = value_of(body, instruction.left), value_of(body, instruction.right)
     if isinstance(left, Expr) and isinstance(right, Expr):
-        claim_in_probe(body, _is_defined(instruction, left, right), number, UNDEFINED)
+        claim_in_probe(body, _is_defined(instruction, left, right), UNDEFINED)
 
 
 # ------------------------------------------------------------------- when operations are defined
@@ -136,32 +137,26 @@ def _shift_is_defined(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Ex
 
 def _fits(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
     """Return the condition that the exact result of an operation is a value of the sort."""
-    low, high = _bounds(operation, a, b)
-    if sort.low <= low and high <= sort.high:
+    if _bounds(operation, a, b).within(of_sort(sort)):
         return build.TRUE
     return build.not_(intrinsics.checked(f"llvm.s{operation}", a, b)[1])
 
 
-def _bounds(operation: str, a: Expr, b: Expr) -> tuple[int, int]:
+def _bounds(operation: str, a: Expr, b: Expr) -> Interval:
     """Return bounds of the exact result of an operation."""
-    (low, high), (least, most) = _range(a), _range(b)
-    if operation == "add":
-        return low + least, high + most
-    if operation == "sub":
-        return low - most, high - least
-    corners = [x * y for x in (low, high) for y in (least, most)]
-    return min(corners), max(corners)
+    one, other = _range(a), _range(b)
+    if operation == "mul":
+        return one.times(other)
+    return one.plus(other if operation == "add" else other.scaled(-1))
 
 
-def _range(term: Expr) -> tuple[int, int]:
+def _range(term: Expr) -> Interval:
     """Return bounds of a term that follow from its form alone."""
-    sort = term.sort
-    assert isinstance(sort, MachineSort)
-    low, high = sort.low, sort.high
+    span = everything = of_sort(term.sort)
     if term.kind is Kind.CONST:
-        return int(term.value), int(term.value)
+        return point(int(term.value))
     if term.kind is Kind.WRAP and isinstance(term.args[0].sort, MachineSort):
-        low, high = _range(term.args[0])
+        span = _range(term.args[0])
     elif term.kind in _OPERATIONS and len(term.args) == 2:
-        low, high = _bounds(_OPERATIONS[term.kind], *term.args)
-    return (low, high) if sort.low <= low and high <= sort.high else (sort.low, sort.high)
+        span = _bounds(_OPERATIONS[term.kind], *term.args)
+    return span if span.within(everything) else everything

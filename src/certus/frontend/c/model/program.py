@@ -16,8 +16,8 @@ from certus.core.walk import variables
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.model import indirect_calls
 from certus.frontend.c.model.body import Body
-from certus.frontend.c.model.function import lower_function
-from certus.frontend.c.model.library import ALLOCATING, Model, lookup
+from certus.frontend.c.model.function import Lowering
+from certus.frontend.c.model.library import ALLOCATING, FUNCTIONS, Model
 from certus.frontend.c.model.start import START, Start
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.model.unit import Unit
@@ -26,7 +26,7 @@ from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
 _OF_CLANG: Final = ("llvm.", "__ubsan_handle_")  # functions that Clang itself calls
 
 
-def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Program:
+def lower_program(unit: Unit, digests: Sequence[str], entry: str) -> Program:
     """Lower everything that `entry` can reach; `digests` are the SHA-256 sums of the files. Warnings are left
     in the unit. Raises `InputError`, `Unsupported`, `BudgetExceeded`."""
     main = unit.program.functions.get(entry)
@@ -55,7 +55,7 @@ def _note_heap(unit: Unit) -> None:
             (defined if function.defined else declared).add(name)
     named = {name for name in declared if not name.startswith(_OF_CLANG) and not is_input(name)}
     environment = unit.environment
-    environment.strangers = any(lookup(name) is None for name in named)
+    environment.strangers = not named <= FUNCTIONS.keys()
     environment.allocates = environment.strangers or not named.isdisjoint(ALLOCATING)
 
 
@@ -113,7 +113,7 @@ def _lower_queue(unit: Unit) -> None:
         if unit.is_program(body.module) and body.name.startswith("$"):
             what = f"The function `{body.name}` has a name that begins with `$`, which is not supported."
             raise Unsupported(Diagnostic("unsupported-name", what, span=body.draft.span, hint="Rename it."))
-        lower_function(body)
+        Lowering(body).run()
 
 
 def _want(unit: Unit, module: Module, name: str) -> None:
@@ -123,7 +123,7 @@ def _want(unit: Unit, module: Module, name: str) -> None:
             return
     except Unmodelled:
         return
-    entry = lookup(name)
+    entry = FUNCTIONS.get(name)
     if entry is not None and isinstance(entry.meaning, Model) and entry.meaning.callback is None:
         unit.model(entry.meaning.symbol)
 
@@ -153,7 +153,7 @@ def _assembled(unit: Unit, start: Start, digests: Sequence[str]) -> Program:
         )
         errors += graph.errors
         decided += [name] if graph.decided else []
-    bases = {each.base: build.integer(0) for each in unit.symbols.objects}
+    bases = dict.fromkeys(unit.symbols.objects, build.integer(0))
     library, sizes = unit.library.initial(), dict[Expr, Expr]()
     if unit.library.sizes is not None:
         sizes[unit.library.sizes] = build.const_array(unit.pointer_sort, build.constant(0, unit.pointer_sort))

@@ -20,8 +20,7 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import formats, nondeterminism
 from certus.frontend.c.model.c_types import HANDLE, STRING
-from certus.frontend.c.model.checks import check, is_checked
-from certus.frontend.c.model.effects import EXTENTS
+from certus.frontend.c.model.checks import check
 from certus.frontend.c.model.formats import Conversion
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
@@ -31,6 +30,15 @@ from certus.frontend.c.model.terms import NULL, as_sort
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
+# Sizes in bytes of types that functions read or write: ILP32, LP64.
+EXTENTS: Final[dict[str, tuple[int, int]]] = {
+    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
+    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
+    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
+    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
+    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
+    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
+}
 _LONGEST: Final = build.integer(2**31)  # more characters than any string that is printed has
 _BASES: Final = {"d": 10, "i": 10, "u": 10, "x": 16, "X": 16, "o": 8}
 _TEXT: Final = "the length of the text that a function of the `printf` family writes"
@@ -43,17 +51,13 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
     """Check the strings that a call reads; return their lengths by the numbers of the arguments. Which ones a
     computed format, or a `va_list`, refers to is not known."""
     body, lengths = call.body, dict[int, Expr]()
-    if not is_checked(body, "read"):
-        return lengths
-    text = formats.literal(call, format)
-    conversions = None if text is None or format is None else formats.printed(text, format + 1)
+    _, conversions = formats.conversions_of(call, format)
     if conversions is None:
         if format is not None:
             check_string(body, call.address(format))
         for operand in call.arguments[0 if format is None else format + 1 :]:
             if isinstance(operand.type, PointerType):
-                what = f"what `{call.name}` reads"
-                nondeterminism.read_unknown(body, address_of(body, operand), what)
+                nondeterminism.read_unknown(body, address_of(body, operand), call.read)
         return lengths
     for each in conversions:
         if each.letter in "sS" and each.argument < len(call.arguments):
@@ -115,8 +119,7 @@ def write_text(
 def _bounds(call: LibraryCall, format: int | None, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
     """Return bounds of the number of bytes that are written, with the zero at the end. They are one term if
     the number is exact."""
-    text = formats.literal(call, format)
-    conversions = None if text is None or format is None else formats.printed(text, format + 1)
+    text, conversions = formats.conversions_of(call, format)
     if text is None or conversions is None:
         return build.integer(1), None
     least: Expr = build.integer(formats.plain_length(text) + 1)
@@ -235,4 +238,4 @@ def check_others(call: LibraryCall) -> None:
         if isinstance(operand.type, PointerType) and number not in call.described:
             address = call.address(number)
             if address is not NULL:
-                nondeterminism.read_unknown(call.body, address, f"what `{call.name}` reads")
+                nondeterminism.read_unknown(call.body, address, call.read)

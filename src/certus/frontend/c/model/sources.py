@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +20,7 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable
 from certus.frontend.c.library.models import SYSTEM_HEADERS
 from certus.frontend.c.source import expressions
-from certus.frontend.c.source.statements import Kind, Part, Statements, Written
+from certus.frontend.c.source.statements import Statements, Written
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -43,22 +42,15 @@ class SourceFile(Statements):
         self._blanked = blanked
         self.probed = probed
         self._lines_before = 0 if probed is None else 1
-        self._written: dict[Part, Written] = {}
         self._ends = [*(marked for marked, _, _ in self.markers[1:]), text.count("\n") + 2]
 
     def written_at(self, line: int, column: int) -> Written:
-        """Return what is written at a position, or in a line if the column is 0. Positions in one statement
-        share it if the statement has no parts."""
-        token = self.tokens.at(line, column) if column else self.tokens.first_in(line)
-        part = None if token is None else self.part(token)
-        written = None if part is None else self._written.get(part)
+        """Return what is written at a position, or in a line if the column is 0."""
+        token = self.tokens.at(line, column) if column else self.named("", line)
+        written = None if token is None else self.written(token)
         if written is None:
-            written = None if token is None else self.written(token)
-            if written is None:
-                span = self.presuming(line, max(column, 1), line, max(column, 1) + 1)
-                return Written(span, "}", span)
-            if part is not None and part.kind not in (Kind.FOR, Kind.DECLARATION):
-                self._written[part] = written
+            span = self.presuming(line, max(column, 1), line, max(column, 1) + 1)
+            return Written(span, "}", span)
         return written
 
     def physical(self, file: str, line: int) -> int | None:
@@ -92,21 +84,13 @@ class SourceFile(Statements):
         """Return the number of the probe that a position of Clang's belongs to."""
         return None if self.probed is None else self.probed.probe(line + self._lines_before, column)
 
-    def column_of(self, name: str, line: int) -> int | None:
-        """Return the column of the first token in a line that is a name; without a name, of the first."""
-        tokens = self.tokens
-        token = tokens.first_in(line)
-        while token is not None and token < len(tokens):
-            at, column = tokens.place(tokens.starts[token])
-            if at != line:
-                break
-            if not name or tokens.texts[token] == name:
-                return column
-            token += 1
-        return None
+    def named(self, name: str, line: int) -> int | None:
+        """Return the first token in a line that is a name; without a name, the first."""
+        texts = self.tokens.texts
+        return next((each for each in self.tokens.in_line(line) if name in ("", texts[each])), None)
 
 
-Position = tuple[SourceFile, int, int]
+Located = tuple[SourceFile, int]  # a file and the number of a token in it
 
 
 class Sources:
@@ -118,7 +102,7 @@ class Sources:
         self._bases = tuple(bases)
         self._has_probes = any(source.probed is not None for source in self.files)
         self._written: dict[int, Written | None] = {}
-        self._tokens: dict[int, tuple[SourceFile, int] | None] = {}  # of debug locations
+        self._tokens: dict[int, Located | None] = {}  # of debug locations
 
     def start(self) -> Span:
         """Return the start of the first file: the span of what has no place."""
@@ -138,15 +122,16 @@ class Sources:
                 return source, physical
         return None
 
-    def of_library(self, file: str, line: int, number: int | None) -> bool:
-        """Return whether the declaration at a position is part of the C library."""
-        position = self.find(file, line, number)
+    def of_library(self, debug: Debug, function: int) -> bool:
+        """Return whether a declaration is part of the C library."""
+        file = debug.file(function)
+        position = self.find(file, debug.node(function).number("line"), function)
         names = (file,) if position is None else (file, position[0].presumed(position[1])[0])
         return any(part in name for part in SYSTEM_HEADERS for name in names)
 
     # ----------------------------------------------------------------------------------- places
 
-    def position(self, place: Place) -> Position | None:
+    def _position(self, place: Place) -> tuple[SourceFile, int, int] | None:
         """Return file, line and column, in characters, of a place; None if it is in a header."""
         position = self.find(self._debug.file(place.scope), place.line, place.scope) if place.line else None
         if position is None:
@@ -154,13 +139,22 @@ class Sources:
         source, line = position
         return (source, *source.place(line, place.column))
 
-    def token(self, number: int | None) -> tuple[SourceFile, int] | None:
-        """Return file and token of a debug location."""
+    def at(self, place: Place) -> Located | None:
+        """Return the token at a place."""
+        position = self._position(place)
+        if position is None:
+            return None
+        source, line, column = position
+        token = source.tokens.at(line, column)
+        return None if token is None else (source, token)
+
+    def token(self, number: int | None) -> Located | None:
+        """Return the token at a debug location."""
         if number is None:
             return None
         if number not in self._tokens:
             place = self._debug.place(number)
-            self._tokens[number] = None if place is None else _token(self.position(place))
+            self._tokens[number] = None if place is None else self.at(place)
         return self._tokens[number]
 
     def probe(self, number: int | None) -> int | None:
@@ -181,7 +175,7 @@ class Sources:
         return self._written[number]
 
     def _find(self, place: Place) -> Written:
-        position = self.position(place)
+        position = self._position(place)
         if position is None:
             file, column = self._debug.file(place.scope), max(place.column, 1)
             span = Span(file, place.line, column, place.line, column + 1, file, place.line)
@@ -189,9 +183,8 @@ class Sources:
         source, line, column = position
         return source.written_at(line, column)
 
-    def statement(self, position: Position | None) -> Span | None:
-        """Return the span of the statement at a position."""
-        place = _token(position)
+    def statement(self, place: Located | None) -> Span | None:
+        """Return the span of the statement at a token."""
         written = None if place is None else place[0].written(place[1])
         return None if written is None else written.statement
 
@@ -224,8 +217,8 @@ class Sources:
             return None
         node = self._debug.node(function.debug)
         file, line = self._debug.file(function.debug), node.number("line")
-        position = self._position_of(node.string("name"), file, line, function.debug)
-        return self.statement(position) or self.line_span(file, line, function.debug)
+        place = self._named(node.string("name"), file, line, function.debug)
+        return self.statement(place) or self.line_span(file, line, function.debug)
 
     def scope(self, variable: DebugVariable, number: int | None) -> Span | None:
         """Return where the name of a variable is visible; `number` is the location of its declaration."""
@@ -240,15 +233,15 @@ class Sources:
             return self.line_span(variable.file, variable.line, variable.scope), variable.name
         return written.span, written.text
 
-    def _declared_at(self, variable: DebugVariable) -> tuple[SourceFile, int] | None:
+    def _declared_at(self, variable: DebugVariable) -> Located | None:
         """Return the first token with the name of a variable in the line of its declaration."""
-        position = (variable.name, variable.file, variable.line, variable.scope)
-        return _token(self._position_of(*position)) if variable.line else None
+        place = (variable.name, variable.file, variable.line, variable.scope)
+        return self._named(*place) if variable.line else None
 
-    def _position_of(self, name: str, file: str, line: int, number: int | None) -> Position | None:
+    def _named(self, name: str, file: str, line: int, number: int | None) -> Located | None:
         position = self.find(file, line, number)
-        column = None if position is None else position[0].column_of(name, position[1])
-        return None if position is None or column is None else (*position, column)
+        token = None if position is None else position[0].named(name, position[1])
+        return None if position is None or token is None else (position[0], token)
 
     def symbol_span(self, name: str, symbol: Definition) -> Span:
         """Return where the first file declares or defines a name. Debug information does not contain
@@ -263,19 +256,8 @@ class Sources:
             span = self.line_span(variable.file, variable.line, None)
         else:
             span = self.line_span(self._debug.file(number), self._debug.node(number).number("line"), None)
-        column = source.column_of(name, span.line) if span.file == source.shown else None
-        if column is None:
-            return span
-        return replace(span, column=column, end_line=span.line, end_column=column + len(name))
-
-
-def _token(position: Position | None) -> tuple[SourceFile, int] | None:
-    """Return file and token at a position."""
-    if position is None:
-        return None
-    source, line, column = position
-    token = source.tokens.at(line, column)
-    return None if token is None else (source, token)
+        token = source.named(name, span.line) if span.file == source.shown else None
+        return span if token is None else source.span(token, token)
 
 
 class Cursor:
@@ -415,14 +397,9 @@ def finder(body: Body, instruction: ir.Instruction) -> Finder | None:
 
 def _parameter(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | None:
     """Return the declaration of the parameter that an instruction stores to its variable."""
-    pointer: Operand | None = instruction.pointer if isinstance(instruction, ir.Store) else None
-    while isinstance(pointer, Local):
-        declared = body.locals.declared.get(pointer.name)
-        if declared is not None:
-            return body.unit.sources.part(declared.location, expressions.parameter)
-        definition = body.flow.definitions.get(pointer.name)
-        pointer = definition.base if isinstance(definition, ir.GetElementPointer) else None
-    return None
+    pointer = body.flow.base(instruction.pointer) if isinstance(instruction, ir.Store) else None
+    declared = body.locals.declared.get(pointer.name) if isinstance(pointer, Local) else None
+    return None if declared is None else body.unit.sources.part(declared.location, expressions.parameter)
 
 
 def chosen_text(body: Body, phis: list[ir.Phi]) -> str:
@@ -447,7 +424,7 @@ def _subscripts(body: Body, load: ir.Load) -> int:
     pointer: Operand = load.pointer
     count = 0
     for _ in range(_DEEPEST):
-        definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        definition = body.flow.definition(pointer)
         if isinstance(definition, ir.GetElementPointer):
             count += definition.location == load.location
             pointer = definition.base

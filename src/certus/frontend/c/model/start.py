@@ -14,7 +14,7 @@ from certus.core.vocabulary import ARGUMENT, LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import NotUnderstood, holds_pointers, last_array
+from certus.frontend.c.ir.types import holds_pointers, last_array
 from certus.frontend.c.library.models import STREAMS, VARIABLES
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.checks import check_heap
@@ -82,9 +82,10 @@ class Start:
         """Initialise what was mentioned since the last call; return whether there was anything."""
         before = self._objects, self._scalars
         self.body.at, self.body.cursor.number = self._filled, -1
-        while self._objects < len(self.unit.symbols.objects):
-            self._objects += 1
-            self._fill(self.unit.symbols.objects[self._objects - 1])
+        while new := list(self.unit.symbols.objects.values())[self._objects :]:
+            self._objects += len(new)
+            for static in new:
+                self._fill(static)
         for variable, (module, declared) in list(self.unit.symbols.scalars.items())[self._scalars :]:
             self._scalars += 1
             self._set(variable, module, declared)
@@ -187,7 +188,7 @@ class Start:
         one, streams, steps = build.integer(1), unit.library.streams, list[tuple[Alloc, Span | None]]()
         steps += [(Alloc(base, one, 16, "static", name), None) for name, base in streams.items()]
         constants = WRITE in unit.rules.memory
-        steps += [(_alloc(each, constants=constants), each.span) for each in unit.symbols.objects]
+        steps += [(_alloc(each, constants=constants), each.span) for each in unit.symbols.objects.values()]
         at = draft.node()
         draft.skip(Draft.ENTRY, at)
         for number, (op, span) in enumerate(steps):
@@ -263,10 +264,7 @@ class Start:
 
 def _alloc(static: StaticObject, *, constants: bool) -> Alloc:
     variable = static.variable
-    try:
-        size = max(static.module.layout.size(variable.type), 1)
-    except NotUnderstood:
-        size = 1  # its type is only declared, so it can never be accessed
+    size = max(static.extent, 1)  # if its type is only declared, it can never be accessed
     zero = variable.initialiser is not None
     constant = constants and variable.constant
     return Alloc(static.base, build.integer(size), variable.align, "static", static.name, zero, constant)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.bodies import Block
+from certus.frontend.c.ir.bodies import Block, predecessors
 from certus.frontend.c.ir.instructions import Local, Symbol
 from certus.frontend.c.ir.types import VoidType
 
@@ -49,13 +49,12 @@ class Stay:
         if ends is None:
             return None
         result = {each.label: self._within(each, needs[each.label]) for each in self.code}
-        entering = _predecessors(self.code)
-        for label, sources in entering.items():
-            wanted = ends[label] if needs[label] is None else needs[label]
-            crossing = [source for source in sources if needs[label] is not None and ends[source] != wanted]
-            if not crossing:
+        for label, sources in predecessors(self.code).items():
+            wanted = needs[label]
+            if wanted is None:
                 continue
-            if len(crossing) == len(sources):
+            crossing = [source for source in sources if ends[source] != wanted]
+            if crossing and len(crossing) == len(sources):
                 self._insert_at_start(result[label], begins=wanted)
                 continue
             for source in crossing:
@@ -100,7 +99,7 @@ class Stay:
     def _after(self, needs: Mapping[str, bool | None]) -> dict[str, bool] | None:
         """Return for each block whether its end is in a stay. A block without an instruction that decides it
         takes the answer from its predecessors. Return None if these differ."""
-        entering = _predecessors(self.code)
+        entering = predecessors(self.code)
         ends: dict[str, bool] = {}
         for each in self.code:
             last = self._inside(each, needs[each.label], last=True)
@@ -128,78 +127,29 @@ class Stay:
             steps.append(each)
         return Block(block.label, steps)
 
-    def _insert_at_start(self, block: Block, *, begins: bool | None) -> None:
+    def _insert_at_start(self, block: Block, *, begins: bool) -> None:
         phis = sum(isinstance(each, ir.Phi) for each in block.instructions)
-        block.instructions.insert(phis, self._marker(begins=bool(begins)))
+        block.instructions.insert(phis, self._marker(begins=begins))
 
-    def _insert_between(
-        self, result: dict[str, Block], source: str, target: str, *, begins: bool | None
-    ) -> bool:
+    def _insert_between(self, result: dict[str, Block], source: str, target: str, *, begins: bool) -> bool:
         """Put a marker on the edge from one block to another; return whether that is possible."""
         last = result[source].last
         if isinstance(last, ir.Jump):
-            result[source].instructions.insert(-1, self._marker(begins=bool(begins)))
+            result[source].instructions.insert(-1, self._marker(begins=begins))
             return True
         if not isinstance(last, ir.Branch | ir.Switch):
             return False
-        jump = ir.Jump(target)
-        ir.complete(jump)
-        between = Block(f"{source}.{target}.{self.pointer.name}", [self._marker(begins=bool(begins)), jump])
-        result[between.label] = between
-        result[source].instructions[-1] = _redirected(last, target, between.label)
+        new = f"{source}.{target}.{self.pointer.name}"
+        result[new] = Block(new, [self._marker(begins=begins), ir.Jump(target)])
+        result[source].instructions[-1] = ir.redirected(last, lambda each: new if each == target else each)
         steps = result[target].instructions
-        steps[:] = [_from(each, source, between.label) for each in steps]
+        steps[:] = [ir.with_sources(step, lambda each: [new if each == source else each]) for step in steps]
         return True
 
     def _marker(self, *, begins: bool) -> ir.Call:
         callee = Symbol(self.pointer.type, START if begins else END)
-        arguments = [ir.Argument(self.pointer, ir.PLAIN)]
-        marker = ir.Call(VoidType("void"), callee, arguments, None, frozenset())
-        ir.complete(marker, location=self.location if begins else None, operands=[callee, self.pointer])
-        return marker
-
-
-def reachable(code: list[Block]) -> list[Block]:
-    """Return the blocks of the code that control can reach, in order."""
-    by_label = {block.label: block for block in code}
-    reached = {code[0].label: None}
-    order = list(reached)
-    for label in order:
-        for target in ir.successors(by_label[label].last):
-            if target not in reached:
-                reached[target] = None
-                order.append(target)
-    return [block for block in code if block.label in reached]
-
-
-def _predecessors(code: list[Block]) -> dict[str, list[str]]:
-    entering: dict[str, list[str]] = {block.label: [] for block in code}
-    for block in code:
-        for label in dict.fromkeys(ir.successors(block.last)):
-            entering[label].append(block.label)
-    return entering
-
-
-def _redirected(last: ir.Branch | ir.Switch, old: str, new: str) -> ir.Instruction:
-    """Return a branch to `new` instead of `old`."""
-
-    def label(name: str) -> str:
-        return new if name == old else name
-
-    copy: ir.Instruction
-    if isinstance(last, ir.Branch):
-        copy = ir.Branch(last.condition, label(last.then), label(last.otherwise))
-    else:
-        copy = ir.Switch(last.value, label(last.default), [(case, label(name)) for case, name in last.cases])
-    ir.complete_like(copy, last, last.operands)
-    return copy
-
-
-def _from(instruction: ir.Instruction, old: str, new: str) -> ir.Instruction:
-    """Return a phi with the predecessor `new` instead of `old`; other instructions stay as they are."""
-    if not isinstance(instruction, ir.Phi):
-        return instruction
-    incoming = [(value, new if label == old else label) for value, label in instruction.incoming]
-    phi = ir.Phi(instruction.type, incoming)
-    ir.complete_like(phi, instruction, instruction.operands)
-    return phi
+        arguments, location = [ir.Argument(self.pointer, ir.PLAIN)], self.location if begins else None
+        operands = [callee, self.pointer]
+        return ir.Call(
+            VoidType("void"), callee, arguments, None, frozenset(), location=location, operands=operands
+        )

@@ -4,7 +4,6 @@ objects and constants that stand for them. A symbol becomes part of the program 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +14,7 @@ from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind
 from certus.frontend.c.compile import LibraryModels
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
-from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Local, Operand, Symbol, symbols_in
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
 from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type
 from certus.frontend.c.model.c_types import shape_of
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 FUNCTION_SPACING: Final = 16
 ERROR_CODES: Final = 4096  # the last addresses, from which programs make pointers such as `ERR_PTR(-12)`
 SHOWN: Final = 24  # characters of a string literal in its name
-_LONGEST: Final = 1000  # steps from an alias, or from a pointer, to its object
+_LONGEST: Final = 1000  # steps from an alias to its object
 
 
 class SymbolUsage:
@@ -36,16 +35,14 @@ class SymbolUsage:
     `accesses` has the names of the types by which static variables are accessed."""
 
     def __init__(self, program: Module, entry: str) -> None:
-        self.mentioned: set[str] = set()
         self.accesses: dict[str, str] = {}
-        self._addressed: dict[int, set[str]] = {id(program): self._reach(program, entry)}
+        lists = (name for name in ("llvm.global_ctors", "llvm.global_dtors") if name in program.globals)
+        self.mentioned, addressed = self._reach(program, [entry, *lists])
+        self._addressed: dict[int, set[str]] = {id(program): addressed}
 
-    def _reach(self, module: Module, entry: str) -> set[str]:
-        """Collect the symbols that `entry` may reach; return the static variables whose address is taken."""
-        addressed: set[str] = set()
-        lists = (name for name in ("llvm.global_ctors", "llvm.global_dtors") if name in module.globals)
-        stack = [entry, *lists]
-        self.mentioned.update(stack)
+    def _reach(self, module: Module, stack: list[str]) -> tuple[set[str], set[str]]:
+        """Return the symbols that some symbols may reach, and the static variables whose address is taken."""
+        mentioned, addressed = set(stack), set[str]()
         while stack:
             name = stack.pop()
             function, variable = module.functions.get(name), module.globals.get(name)
@@ -54,29 +51,21 @@ class SymbolUsage:
                 symbols = list(module.mentioned(function))
                 self._take_addresses(module, function, addressed)
             elif variable is not None:
-                symbols = list(_symbols(module.initialiser(variable)))
+                symbols = list(symbols_in(module.initialiser(variable)))
                 addressed.update(symbols)
             elif name in module.aliases:
-                symbols = list(_symbols(module.aliases[name].target))
-            for symbol in symbols:
-                if symbol not in self.mentioned:
-                    self.mentioned.add(symbol)
-                    stack.append(symbol)
+                symbols = list(symbols_in(module.aliases[name].target))
+            stack += [symbol for symbol in dict.fromkeys(symbols) if symbol not in mentioned]
+            mentioned.update(symbols)
         for alias in module.aliases.values():
-            addressed.update((alias.name, *_symbols(alias.target)))
-        return addressed
+            addressed.update((alias.name, *symbols_in(alias.target)))
+        return mentioned, addressed
 
     def addressed_in(self, module: Module) -> set[str]:
         """Return the static variables of a module whose address is taken."""
-        addressed = self._addressed.get(id(module))
-        if addressed is None:
-            addressed = self._addressed[id(module)] = set()
-            for function in module.functions.values():
-                if function.defined:
-                    self._take_addresses(module, function, addressed)
-            for variable in module.globals.values():
-                addressed.update(_symbols(module.initialiser(variable)))
-        return addressed
+        if id(module) not in self._addressed:
+            self._addressed[id(module)] = self._reach(module, [*module.functions, *module.globals])[1]
+        return self._addressed[id(module)]
 
     def _take_addresses(self, module: Module, function: Function, addressed: set[str]) -> None:
         local: dict[str, str] = {}  # results of `llvm.threadlocal.address`
@@ -89,7 +78,7 @@ class SymbolUsage:
                     local[instruction.name or ""] = symbol.name
                     continue
                 for number, operand in enumerate(instruction.operands):
-                    names = list(_symbols(operand))
+                    names = list(symbols_in(operand))
                     if isinstance(operand, Local) and operand.name in local:
                         names.append(local[operand.name])
                     direct = len(names) == 1 and isinstance(operand, Symbol | Local)
@@ -97,21 +86,6 @@ class SymbolUsage:
                         addressed.update(names)
                     elif "tbaa" in instruction.attached:
                         self.accesses[names[0]] = module.debug.accessed(instruction.attached["tbaa"])
-
-
-def _symbols(constant: Operand | None) -> Iterator[str]:
-    """Yield the symbols that a constant mentions."""
-    stack: list[Operand] = [] if constant is None else [constant]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Symbol):
-            yield part.name
-        elif isinstance(part, ir.BlockAddress):
-            yield part.function
-        elif isinstance(part, ir.Aggregate):
-            stack += part.parts
-        elif isinstance(part, ir.Expression):
-            stack += part.operands
 
 
 def thread_local(instruction: ir.Instruction) -> Symbol | None:
@@ -219,12 +193,11 @@ class Symbols:
     def __init__(self, names: Names, models: LibraryModels, entry: str) -> None:
         self.names, self.program, self.models = names, names.program, models
         self.usage = SymbolUsage(names.program, entry)
-        self.objects: list[StaticObject] = []
+        self.objects: dict[Expr, StaticObject] = {}  # static objects in use, by their addresses
         self.scalars: dict[Expr, tuple[Module, GlobalVariable]] = {}  # static variables in use
         self.shared: set[Expr] = set()  # all global variables, which any function may change
         self.addresses: dict[str, tuple[Module, str, Expr]] = {}  # functions whose address is taken
         self._bases: dict[tuple[int, str], Expr] = {}
-        self._by_base: dict[Expr, StaticObject] = {}
         self._variables: dict[tuple[int, str], Expr | None] = {}
         self._labels: dict[tuple[int, str, str], Expr] = {}
 
@@ -292,7 +265,7 @@ class Symbols:
             return base
         debug, span = _debug(module, variable), None
         if variable.linkage == "private" and variable.name.startswith(".str"):
-            number = 1 + sum(o.name.startswith('"') for o in self.objects)
+            number = 1 + sum(o.name.startswith('"') for o in self.objects.values())
             literal = module.literal(Symbol(variable.type, variable.name))
             name, shown = f"$string{number}", _quoted(literal or "")
         else:
@@ -302,13 +275,8 @@ class Symbols:
         if debug is not None and debug.line and module is self.program:
             span = self.names.sources.declaration(debug)[0]
             self.names.declare_object(module, base, debug, None)
-        self._by_base[base] = StaticObject(module, variable, base, shown, span)
-        self.objects.append(self._by_base[base])
+        self.objects[base] = StaticObject(module, variable, base, shown, span)
         return base
-
-    def static_object(self, base: Expr) -> StaticObject | None:
-        """Return the static object whose address a variable holds."""
-        return self._by_base.get(base)
 
     def scalar(self, module: Module, name: str) -> Expr | None:
         """Return the variable of a static scalar whose address is never taken; None for any other symbol."""
@@ -346,14 +314,7 @@ class Symbols:
     def changes_by_itself(self, body: Body, pointer: Operand) -> bool:
         """Return whether a pointer leads into a variable that is defined outside the program, or is a
         constant number, the address of a register of a device."""
-        for _ in range(_LONGEST):
-            definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
-            if isinstance(definition, ir.GetElementPointer):
-                pointer = definition.base
-            elif isinstance(pointer, ir.Expression) and pointer.operation == "getelementptr":
-                pointer = pointer.operands[0]
-            else:
-                break
+        pointer = body.flow.base(pointer)
         if isinstance(pointer, ir.Expression):
             return pointer.operation == "inttoptr" and isinstance(pointer.operands[0], ir.Integer)
         if not isinstance(pointer, Symbol):
@@ -372,7 +333,7 @@ class Symbols:
                     debug = module.functions[name].debug
                     return name if debug is None else module.debug.node(debug).string("name")
             return str(term.value)
-        name = next((each.name for each in self.objects if each.base is term), "")
+        name = self.objects[term].name if term in self.objects else ""
         return name if name.startswith('"') or not name else f"&{name}"
 
 

@@ -43,11 +43,6 @@ class Rules:
     invariants: bool = False
     malloc_may_fail: bool = False
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The property, or the kinds of checks."""
-        return tuple(self.kind.split(","))
-
 
 @dataclass(slots=True)
 class Environment:
@@ -159,25 +154,16 @@ class Unit:
             return float_terms.TO_NEAREST
         return self.library.variable("rounding", float_terms.ROUNDING)
 
-    def sees_nans(self, module: Module, function: str = "", name: str = "") -> bool:
-        """Return whether the program may see the bits of a NaN that is the value `name` of a function;
-        without a name, of any value."""
+    def sees_nans(self, module: Module, function: str | None = None, name: str = "") -> bool:
+        """Return whether the program may see the bits of a NaN that is the value `name` of a function or,
+        without a name, its result; without a function, of any value."""
         if not self.is_program(module):
             return True
-        nans = self._visible_nans(module)
-        return nans.sees(function, name) if name else nans.any
-
-    def sees_result(self, module: Module, function: str) -> bool:
-        """Return whether the program may see the bits of a NaN that a function returns."""
-        return not self.is_program(module) or self._visible_nans(module).sees(function, "")
-
-    def _visible_nans(self, module: Module) -> VisibleNans:
         if self._nans is None:
-            reached = self.symbols.usage.mentioned
             from certus.frontend.c.model.math_functions import COMPUTING, PASSING
 
-            self._nans = VisibleNans(module, reached, COMPUTING, PASSING)
-        return self._nans
+            self._nans = VisibleNans(module, self.symbols.usage.mentioned, COMPUTING, PASSING)
+        return self._nans.any if function is None else self._nans.sees(function, name)
 
     def span_of(self, module: Module, function: Function | None) -> Span | None:
         """Return the span of a function of the program."""
@@ -187,8 +173,8 @@ class Unit:
 
     def loop_span(self, module: Module, number: int) -> Span | None:
         """Return the span of the loop statement that metadata describes."""
-        loop = module.debug.loop(number) if self.is_program(module) else None
-        return None if loop is None else self.sources.statement(self.sources.position(loop[0]))
+        location = module.debug.loop(number) if self.is_program(module) else None
+        return self.sources.statement(self.sources.token(location))
 
     def dissolve(self) -> None:
         """Break all reference cycles, so that memory is freed at once and not by the garbage collector."""

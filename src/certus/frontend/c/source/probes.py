@@ -23,7 +23,6 @@ from certus.frontend.c.source.statements import Kind, Part, Statements
 DECLARATION: Final = f"void {PROBE}(int, _Bool);\n"
 CODE: Final = "bad-witness"
 _LOOPS: Final = (Kind.WHILE, Kind.DO, Kind.FOR)
-_FORMS: Final = ("{}; ", "{{ {}; ", "{}, ", " {},")  # how a call of a probe is inserted
 _TOKEN: Final = re.compile(
     r"""(?P<literal>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
     r"""|(?P<wrong>//|/\*|<%|%>|%:|\?\?|[;{}\#\\"'@`$])|(?P<open>[(\[])|(?P<close>[)\]])""",
@@ -54,10 +53,11 @@ def refuse(probe: Probe, message: str, hint: str | None = None) -> NoReturn:
 
 
 class Insertion(NamedTuple):
-    """`text` is inserted in front of the byte at `offset`."""
+    """`text`, perhaps with a call of a probe, is inserted in front of the byte at `offset`."""
 
     offset: int
     text: bytes
+    probe: int | None = None
 
 
 class EditedText:
@@ -68,7 +68,7 @@ class EditedText:
         self._starts: list[int] = []  # of the insertions, in the edited text
         parts: list[bytes] = []
         at = inserted = 0
-        for offset, text in self._insertions:
+        for offset, text, _ in self._insertions:
             parts += [original[at:offset], text]
             self._starts.append(offset + inserted)
             at, inserted = offset, inserted + len(text)
@@ -95,9 +95,9 @@ class ProbedText:
         added = _Insertions(statements)
         for probe in probes:
             added.add(probe)
-        insertions = [Insertion(0, DECLARATION.encode()), *added.insertions, *added.conditions()]
-        self._numbers = added.numbers
-        self._edited = EditedText(data, [Insertion(first + offset, text) for offset, text in insertions])
+        declaration = Insertion(0, DECLARATION.encode())
+        insertions = [declaration, *added.closings, *added.insertions, *added.conditions()]
+        self._edited = EditedText(data, [each._replace(offset=first + each.offset) for each in insertions])
         self.data = self._edited.data
         self._lines = _line_starts(self.data)
         self._original = _line_starts(data)
@@ -119,7 +119,7 @@ class ProbedText:
         """Return the number of the probe that a line and a column of the text with probes belong to."""
         offset = self._offset(line, column)
         insertion = None if offset is None else self._edited.locate(offset)[1]
-        return None if insertion is None else self._numbers.get(insertion.text)
+        return None if insertion is None else insertion.probe
 
 
 def _line_starts(data: bytes) -> list[int]:
@@ -131,7 +131,7 @@ class _Insertions:
 
     def __init__(self, statements: Statements) -> None:
         self.insertions: list[Insertion] = []
-        self.numbers: dict[bytes, int] = {}  # of probes, by the text inserted for each
+        self.closings: list[Insertion] = []  # braces, which end before whatever is inserted at the same place
         self._statements = statements
         self._tokens = statements.tokens
         self._ascii = statements.tokens.text.isascii()
@@ -147,13 +147,9 @@ class _Insertions:
 
     def add(self, probe: Probe) -> None:
         check_expression(probe)
-        call = f"{PROBE}({probe.number}, ({probe.text}))"
-        part = self._find(probe)
-        self.numbers |= dict.fromkeys((form.format(call).encode() for form in _FORMS), probe.number)
-        if probe.loop:
-            self._in_loop(part, call)
-        else:
-            self._before(part, call)
+        call, part = f"{PROBE}({probe.number}, ({probe.text}))", self._find(probe)
+        offset, text = self._in_loop(part, call) if probe.loop else self._before(part, call)
+        self.insertions.append(Insertion(offset, text.encode(), probe.number))
 
     def conditions(self) -> list[Insertion]:
         """Return a condition for each loop with a probe that has none."""
@@ -193,29 +189,28 @@ class _Insertions:
 
     def _is_outside(self, line: int) -> bool:
         """Return whether the first token of a line belongs to no function."""
-        token = self._tokens.first_in(line)
+        token = next(iter(self._tokens.in_line(line)), None)
         part = None if token is None else self._statements.part(token)
         return part is not None and part.block < 0
 
-    def _before(self, part: Part, call: str) -> None:
+    def _before(self, part: Part, call: str) -> tuple[int, str]:
+        """Return where a call of a probe before a statement is inserted, and its text."""
         start = self._offset(self._tokens.starts[part.begin])
         if not part.single:
-            self.insertions.append(Insertion(start, f"{call}; ".encode()))
-            return
-        end = self._offset(self._tokens.ends[part.stop])
-        self.insertions += [Insertion(start, f"{{ {call}; ".encode()), Insertion(end, b" }")]
+            return start, f"{call}; "
+        self.closings.append(Insertion(self._offset(self._tokens.ends[part.stop]), b" }"))
+        return start, f"{{ {call}; "
 
-    def _in_loop(self, part: Part, call: str) -> None:
+    def _in_loop(self, part: Part, call: str) -> tuple[int, str]:
+        """Return where a call of a probe in the condition of a loop is inserted, and its text."""
         if part.kind is not Kind.FOR:
             part = self._tails[part.first] if part.kind is Kind.DO else part
-            at = self._offset(self._tokens.ends[part.first + 1])
-            self.insertions.append(Insertion(at, f"{call}, ".encode()))
-            return
+            return self._offset(self._tokens.ends[part.first + 1]), f"{call}, "
         first, last = self._statements.stretches(part)[1]
         at = self._offset(self._tokens.ends[first - 1])
         if first > last:
             self._bare[at] = None
-        self.insertions.append(Insertion(at, f" {call},".encode()))
+        return at, f" {call},"
 
     def _offset(self, character: int) -> int:
         if self._ascii:

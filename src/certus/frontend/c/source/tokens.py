@@ -8,7 +8,7 @@ that is not C is split into single characters.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,12 +69,12 @@ class Tokens:
         token = bisect_right(self.starts, offset) - 1
         return token if token >= 0 and offset < self.ends[token] else None
 
-    def first_in(self, line: int) -> int | None:
-        """Return the first token that starts in a line."""
+    def in_line(self, line: int) -> range:
+        """Return the tokens that start in a line."""
         if not 1 <= line <= len(self._lines):
-            return None
-        token = bisect_right(self.starts, self._lines[line - 1] - 1)
-        return token if token < len(self) and self.place(self.starts[token])[0] == line else None
+            return range(0)
+        behind = self._lines[line] if line < len(self._lines) else len(self.text) + 1
+        return range(bisect_left(self.starts, self._lines[line - 1]), bisect_left(self.starts, behind))
 
     def column(self, line: int, in_bytes: int) -> int:
         """Convert a column in bytes, as Clang counts, to one in characters."""

@@ -62,6 +62,13 @@ def fails(directory: Path, *probes: Probe) -> int | None:
     return code - 100 if code >= 100 else None
 
 
+def test_a_probe_behind_a_body_without_braces_is_not_in_the_body() -> None:
+    source = "void f(int x, int y) { if (x) x = 1;y = 2; }\n"
+    columns = source.index("y = 2") + 1, source.index("x = 1") + 1
+    text = probed(probe(1, columns[0], "y"), probe(1, columns[1], "x", 1), source=source).data
+    assert b"if (x) { __certus_probe(1, (x)); x = 1; }__certus_probe(0, (y)); y = 2;" in text
+
+
 @pytest.mark.parametrize(
     ("line", "column", "loop", "holds", "wrong"),
     [

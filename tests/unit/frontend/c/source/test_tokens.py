@@ -55,7 +55,7 @@ def test_places_are_physical() -> None:
     assert [tokens.at(2, 3), tokens.at(2, 5), tokens.at(3, 1), tokens.at(3, 2), tokens.at(9, 1)] == [
         *(1, 1, 1, None, None)
     ]
-    assert [tokens.first_in(line) for line in range(6)] == [None, 0, 1, 2, 5, None]
+    assert [list(tokens.in_line(line)) for line in range(6)] == [[], [0], [1], [2, 3, 4], [5, 6], []]
 
 
 def test_columns_in_bytes() -> None:
