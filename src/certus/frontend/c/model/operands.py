@@ -18,6 +18,8 @@ from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Valu
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
+_INDEXES: Final = ("idxprom", "idx.ext")  # Clang's names of indexes as wide as a pointer
+
 
 def value_of(body: Body, operand: ir.Operand) -> Value:
     """Return the value of an operand; undefined values may take steps."""
@@ -153,7 +155,11 @@ def indexed(body: Body, source: Type, address: Expr, indices: list[ir.Operand]) 
 
 
 def _distance(body: Body, index: ir.Operand) -> Expr:
-    """Return an index as a mathematical number: it is signed."""
+    """Return an index as a mathematical number: it is signed. Clang cuts one that is wider than a pointer,
+    but in C it leads out of the object."""
+    definition = body.flow.definitions.get(index.name) if isinstance(index, ir.Local) else None
+    if isinstance(definition, ir.Convert) and (definition.name or "").startswith(_INDEXES):
+        index = definition.operand if definition.operation == "trunc" else index
     term = term_of(body, index)
     if not isinstance(index.type, IntegerType):
         raise Unmodelled("unsupported-vector", "a vector of pointers")
