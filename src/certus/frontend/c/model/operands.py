@@ -158,8 +158,11 @@ def _distance(body: Body, index: ir.Operand) -> Expr:
     """Return an index as a mathematical number: it is signed. Clang cuts one that is wider than a pointer,
     but in C it leads out of the object."""
     definition = body.flow.definitions.get(index.name) if isinstance(index, ir.Local) else None
-    if isinstance(definition, ir.Convert) and (definition.name or "").startswith(_INDEXES):
-        index = definition.operand if definition.operation == "trunc" else index
+    name = "" if definition is None else definition.name or ""
+    if isinstance(definition, Binary) and name.startswith("idx.neg"):
+        return build.neg(_distance(body, definition.right))
+    if isinstance(definition, Convert) and definition.operation == "trunc" and name.startswith(_INDEXES):
+        index = definition.operand
     term = term_of(body, index)
     if not isinstance(index.type, IntegerType):
         raise Unmodelled("unsupported-vector", "a vector of pointers")
