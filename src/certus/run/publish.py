@@ -416,7 +416,7 @@ def _reason(outcome: Outcome, runs: Disagreement, evidence: Path | None) -> Diag
     )
     where = inputs_text(runs.inputs)
     if runs.code == CONTRADICTION:
-        message = f"{outcome.engine} found a proof, but model and compiled program reach the error{where}"
+        message = f"{outcome.engine} found a proof, but an execution reaches the error{where}"
     else:
         message = (
             f"the compiled program and its model disagree{where}: natively, {runs.native}; "

@@ -326,12 +326,15 @@ def _why_incomparable(native: Behaviour, modelled: Behaviour | None) -> str:
 
 
 def _disagreement(native: Behaviour, modelled: Behaviour | None, values: Values) -> Disagreement | None:
-    """Return how a native run contradicts HOLDS: it reaches an error, or the model behaves differently. A run
-    that reaches an error in the model, too, contradicts only a HOLDS about errors of its kind. An error that
-    the compiled program does not notice comes first, so the end of that program means nothing."""
-    if native.stubbed or not native.comparable or (modelled is not None and modelled.goes_on):
+    """Return how a run contradicts HOLDS: it reaches an error, or the model behaves differently. A run that
+    reaches an error in the model, too, contradicts only a HOLDS about errors of its kind. If the compiled
+    program does not notice that error, its own end means nothing."""
+    unnoticed = modelled is not None and modelled.goes_on
+    if (native.stubbed or not native.comparable) and not unnoticed:
         return None
-    if native.end is End.ERROR:
+    if unnoticed:
+        same = True
+    elif native.end is End.ERROR:
         same = modelled is not None and modelled.end is End.ERROR
     elif modelled is None or not modelled.comparable or modelled.like(native):
         return None
