@@ -39,6 +39,19 @@ TRAPS = (
     Trap("unset_pointer", DEREF),
     Trap("wrapped_index_32", DEREF, model="ILP32"),
     Trap("wrapped_index_64", DEREF),
+    Trap(
+        "an index that does not fit into a pointer",
+        DEREF,
+        """int a[4]; int main(void) { long long i = __VERIFIER_nondet_int(); i <<= 32;
+        int *p = a + 2 * i; *p = a[i]; }""",
+        model="ILP32",
+    ),
+    Trap(
+        "an index that the program cuts itself",
+        "",
+        "int a[4]; int main(void) { long long i = __VERIFIER_nondet_int(); i <<= 32; a[(int)i] = 1; }",
+        model="ILP32",
+    ),
     Trap("neighbour", DEREF),
     Trap("neighbour_on_stack", DEREF),
     Trap(

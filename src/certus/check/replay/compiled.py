@@ -36,12 +36,14 @@ from certus.check.replay.harness import (
 )
 from certus.check.replay.sanitized import MEMORY_KINDS, MemoryFault, SanitizedProgram
 from certus.core.accounting import Budget
+from certus.core.effects import terms
 from certus.core.evidence import Trace
 from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Edge, Free, Havoc, Program
-from certus.core.terms import Expr, MachineSort
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.values import Datum
 from certus.core.vocabulary import ARGUMENT, SCAN, SCANNED, UNINITIALISED
+from certus.core.walk import postorder
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import (
     Contents,
@@ -166,9 +168,14 @@ def replay_memory(
 
 
 def _silent(program: Program) -> str | None:
-    """Return that the compiled program may miss an access to an object after its end, if it may."""
-    ends = any(isinstance(edge.op, Free) and edge.op.silent for edge in program.edge.values())
-    return "Clang does not mark where the block of a local object ends" if ends else None
+    """Return why the compiled program may miss an invalid access, if it may."""
+    ops = [edge.op for edge in program.edge.values()]
+    if any(isinstance(op, Free) and op.silent for op in ops):
+        return "Clang does not mark where the block of a local object ends"
+    addresses = [term for op in ops for term in terms(op) if term.sort is INT]
+    sorts = [each.args[0].sort for each in postorder(*addresses) if each.kind is Kind.TO_INT]
+    cut = any(isinstance(sort, MachineSort) and sort.width > program.pointer_bits for sort in sorts)
+    return "compilers cut an index that is wider than a pointer" if cut else None
 
 
 @dataclass(slots=True)

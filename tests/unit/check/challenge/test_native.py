@@ -176,7 +176,7 @@ def test_an_error_after_undefined_behaviour_is_no_contradiction(tmp_path: Path) 
     assert outcome.warnings
 
 
-def test_an_error_after_a_memory_error_is_no_contradiction(tmp_path: Path) -> None:
+def test_an_error_after_a_memory_error_contradicts_only_memory_safety(tmp_path: Path) -> None:
     text = """int main() { int a[4]; int i = __VERIFIER_nondet_int();
         a[i == 4 ? 4 : 0] = 1;
         return i == 4 ? i * 2147483647 : 0; }"""

@@ -19,6 +19,8 @@ from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Valu
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
+_INDEXES: Final = ("idxprom", "idx.ext")  # Clang's names of indexes as wide as a pointer
+
 
 def value_of(body: Body, operand: ir.Operand) -> Value:
     """Return the value of an operand; undefined values may take steps."""
@@ -154,7 +156,14 @@ def indexed(body: Body, source: Type, address: Expr, indices: list[ir.Operand]) 
 
 
 def _distance(body: Body, index: ir.Operand) -> Expr:
-    """Return an index as a mathematical number: it is signed."""
+    """Return an index as a mathematical number: it is signed. Clang cuts one that is wider than a pointer,
+    but in C it leads out of the object."""
+    definition = body.flow.definitions.get(index.name) if isinstance(index, ir.Local) else None
+    name = "" if definition is None else definition.name or ""
+    if isinstance(definition, Binary) and name.startswith("idx.neg"):
+        return build.neg(_distance(body, definition.right))
+    if isinstance(definition, Convert) and definition.operation == "trunc" and name.startswith(_INDEXES):
+        index = definition.operand
     term = term_of(body, index)
     if not isinstance(index.type, IntegerType):
         raise Unmodelled("unsupported-vector", "a vector of pointers")
