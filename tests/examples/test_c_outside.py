@@ -137,6 +137,13 @@ def test_what_may_end_the_program(body: str, expected: str, tmp_path: Path) -> N
     assert answer(tmp_path / "p.c", "#include <sys/resource.h>", body) == expected
 
 
+@pytest.mark.parametrize("last", ["", "__attribute__((destructor)) void last(void) { reach_error(); }"])
+def test_a_function_that_does_not_return_may_call_exit(last: str, tmp_path: Path) -> None:
+    outside = f"_Noreturn void stop(void); {last}"
+    body = "stop();" if last else "atexit(reach_error); stop();"
+    assert answer(tmp_path / "p.c", outside, body) == "UNKNOWN"
+
+
 def test_a_stream_that_is_opened_again_may_be_the_same(tmp_path: Path) -> None:
     body = 'FILE *f = freopen("a", "r", stdin); if (f == stdin) reach_error();'
     assert answer(tmp_path / "p.c", "", body) == "VIOLATED"

@@ -74,14 +74,25 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
             if of_library and address_of(body, operand) is not NULL:
                 nondeterminism.read_unknown(body, address_of(body, operand), f"what `{name}` reads")
     if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
-        check_heap(body, f"whether `{name}` ends the program")
-        body.stop()
+        _end_program(body, f"whether `{name}` ends the program")
         return
     if approximate and not of_library and not pure:
         body.bar_counterexamples(f"what happens after `{name}`")  # which may not come back
     if not pure and not name.startswith(RESERVED):
         nondeterminism.renew_variables(body)
     _define_result(body, instruction, name, f"the result of `{name}`" if approximate else "")
+
+
+def _end_program(body: Body, unless: str) -> None:
+    """End the execution in a function that does not return. It may call `exit`; `unless` says what may keep
+    it from that."""
+    place = body.cursor.span, body.cursor.text
+    if body.unit.symbols.mentions("atexit") or body.unit.destructors:
+        body.bar_counterexamples(unless)
+        body.unit.end_program(body)
+    body.cursor.span, body.cursor.text = place
+    check_heap(body, unless)
+    body.stop()
 
 
 def _expect_no_pointers(body: Body, instruction: ir.Call, function: Function | None, name: str) -> None:
