@@ -209,6 +209,7 @@ def test_deep_and_shared_terms() -> None:
     assert time.monotonic() - start < 30
 
 
+@pytest.mark.no_cover
 def test_long_straight_and_branching_code() -> None:
     """20,000 edges in a row, and 3,000 assertions one after another, need no recursion or deep nesting."""
     b = ProgramBuilder()

@@ -166,6 +166,7 @@ class TestEvidence:
         assert isinstance(replay(subject, verdict.refutation, budget=Budget(30)), Replay)
 
 
+@pytest.mark.no_cover
 def test_long_programs_take_little_time() -> None:
     body = " ".join(
         f"if (x > {n}) {{ y = y + 1; }} else {{ z = z - 1; }} assume(y > {n});" for n in range(2000)
