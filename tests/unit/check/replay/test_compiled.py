@@ -31,7 +31,7 @@ MODELS = ("ILP32", "LP64")
 NOT_COMPILED = """
 memccpy memrchr rawmemchr memmem stpncpy strcasestr isascii strtoimax strtoumax
 __isoc23_strtoll __isoc23_strtoull __strtol_internal __strtoul_internal htonl htons ntohl ntohs strcoll
-strtoq strtouq
+strtoq strtouq __divdc3 __divsc3 __divxc3
 """
 DECLARED = """
 extern int __VERIFIER_nondet_int(void);

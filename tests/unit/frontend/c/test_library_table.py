@@ -30,6 +30,9 @@ _TYPE = re.compile(
 # names that glibc's headers do not declare, or only by another name
 UNDECLARED = [
     "__bzero",
+    "__divdc3",
+    "__divsc3",
+    "__divxc3",
     "__isoc23_strtol",
     "__isoc23_strtoll",
     "__isoc23_strtoul",

@@ -37,7 +37,7 @@ MODELS: Final = (
     ("math.c", "f(ff) nextafter nextafterf f(f) logb logbf i(f) ilogb ilogbf"),
     ("complex.c", "f(f) creal crealf creall cimag cimagf cimagl conj conjf conjl cproj cprojf cprojl"),
     ("complex.c", "f(f) cabs cabsf cabsl carg cargf cargl"),
-    ("complex.c", "__muldc3 __mulsc3 __mulxc3"),
+    ("complex.c", "__muldc3 __mulsc3 __mulxc3 __divdc3 __divsc3 __divxc3"),
     ("time.c", "f(ii) difftime"),
 )
 OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name

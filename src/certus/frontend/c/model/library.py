@@ -436,5 +436,7 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))
     else:
-        what, type_ = f"what `{body.name}` does" if "_unknown_" in name else "", instruction.result
+        what, type_ = "", instruction.result
+        if "_unknown_" in name:
+            what = f"what `{body.name.removeprefix('$')}` does"
         body.registers.define(instruction, body.havoc(sort_of(type_), _ARGUMENT_INPUTS.get(name), what))

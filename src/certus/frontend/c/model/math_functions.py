@@ -14,11 +14,10 @@ from certus.core import build, float_terms
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED, Assign
 from certus.core.terms import Expr, Kind, MachineSort, Sort, machine
-from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
-from certus.frontend.c.model import floats, memory
+from certus.frontend.c.ir.types import FloatType, IntegerType, Type
+from certus.frontend.c.model import floats
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning
-from certus.frontend.c.model.operands import assembled
-from certus.frontend.c.model.terms import Lanes, Unmodelled, from_bool, sort_of
+from certus.frontend.c.model.terms import Unmodelled, from_bool, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -224,26 +223,6 @@ def rounding_number(body: Body, sort: Sort) -> Expr:
     return number
 
 
-def complex_result(call: LibraryCall) -> None:
-    """The functions of compilers for quotients of complex numbers: any result, since compilers compute it
-    differently."""
-    body, result = call.body, call.instruction.result
-    placed = call.instruction.arguments[0].passing.sret if call.instruction.arguments else None
-    type_ = placed or result
-    if isinstance(type_, StructType):
-        parts = type_.fields
-    elif isinstance(type_, VectorType):
-        parts = (type_.element,) * type_.count
-    else:
-        raise Unmodelled("unsupported-float", f"the function `{call.name}`")
-    values = [body.havoc(sort_of(part), approximates=call.result) for part in parts]
-    value = Lanes(tuple(values)) if isinstance(type_, VectorType) else assembled(body, type_, values)
-    if placed is not None:
-        memory.write(body, call.address(0), value, type_, None)
-    else:
-        call.define(value)
-
-
 def not_a_number(call: LibraryCall) -> None:
     """`nan(text)`: a quiet NaN."""
     format = floats.format_of(call.instruction.result)
@@ -265,7 +244,6 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
         *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
         (function, f"i(f) {' '.join((*_all((*_TO_INTEGER, *of_classes)), *_OF_MACS))}"),
         (not_a_number, "f(p) nan nanf nanl"),
-        (complex_result, "__divdc3 __divsc3 __divxc3"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),
     )
