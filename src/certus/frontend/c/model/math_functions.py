@@ -269,19 +269,25 @@ def _plain_intrinsic(name: str) -> str:
     return _INTRINSICS.get(word, word)
 
 
-def intrinsic(body: Body, name: str, args: Operands, types: Sequence[Type], result: Type) -> Expr | None:
-    """Return the result of an intrinsic on floating-point numbers before it is opened; None if it is not
-    known."""
+def intrinsic(
+    body: Body, name: str, args: Operands, types: Sequence[Type], result: Type, register: str | None
+) -> Expr:
+    """Return the result of an intrinsic on floating-point numbers, which gets the name `register`."""
     word, format = _plain_intrinsic(name), floats.format_of(types[0])
     operands = [
         floats.pattern(a, format) for a, t in zip(args, types, strict=True) if isinstance(t, FloatType)
     ]
-    if word == "is.fpclass":
-        mask = args[1]
-        return floats.is_class(format, operands[0], int(mask.value)) if mask.kind is Kind.CONST else None
+    if word == "is.fpclass" and args[1].kind is Kind.CONST:
+        return floats.is_class(format, operands[0], int(args[1].value))
     if word in ("fptosi.sat", "fptoui.sat") and isinstance(result, IntegerType):
         return _saturated(format, operands[0], machine(result.bits, signed=word == "fptosi.sat"))
-    return operands[0] if word == "canonicalize" else _result(body, word, format, operands, result, name)
+    if word == "canonicalize":
+        return operands[0]
+    value = _result(body, word, format, operands, result, name)
+    if value is None:
+        raise Unmodelled("unsupported-float", f"the builtin `{name}`")
+    opens = isinstance(result, FloatType) and word not in _PASSED
+    return floats.opened(body, value, floats.format_of(result), register) if opens else value
 
 
 def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
@@ -294,12 +300,6 @@ def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
     )
     inside = build.ite(float_terms.float_fits(a, format, sort), value, beyond)
     return build.ite(floats.is_number(format, a), inside, build.constant(0, sort))
-
-
-def passes_operand(name: str) -> bool:
-    """Return whether the result of an intrinsic may be an operand, so that its bits are not open."""
-    word = _plain_intrinsic(name)
-    return word in _PASSED or word == "canonicalize"
 
 
 _CLASSIFYING: Final = "isnan finite isinf __isnan __finite __isinf __fpclassify"
