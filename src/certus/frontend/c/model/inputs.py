@@ -28,16 +28,15 @@ if TYPE_CHECKING:
 _ONE: Final = build.constant(1, U8)
 _ZERO: Final = build.constant(0, U8)
 # If a program mentions one of these, what it reads may depend on what it wrote.
-_WRITTEN_BACK: Final = "ungetc tmpfile tmpfile64 fmemopen pipe pipe2 socketpair"
-_SCANNERS: Final = "scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf"
+_WRITTEN_BACK: Final = ("ungetc", "tmpfile", "tmpfile64", "fmemopen", "pipe", "pipe2", "socketpair")
+_PREFIXES: Final = ("", "__isoc99_", "__isoc23_")
+_SCANNERS: Final = tuple(f"{prefix}{name}" for prefix in _PREFIXES for name in ("scanf", "fscanf"))
 
 
 def _begin(call: LibraryCall, *, scanned: bool = False) -> None:
     """Bar counterexamples where the program may have written what it reads or, if `scanned`, where a number
     that was read before decides what comes next."""
-    if call.body.unit.symbols.mentions(*_WRITTEN_BACK.split()):
-        call.body.bar_counterexamples(call.read)
-    if scanned and call.body.unit.symbols.mentions(*_SCANNERS.split()):
+    if call.body.unit.symbols.mentions(*_WRITTEN_BACK, *(_SCANNERS if scanned else ())):
         call.body.bar_counterexamples(call.read)
 
 
@@ -70,7 +69,7 @@ def seed(call: LibraryCall) -> None:
 def character(call: LibraryCall) -> None:
     """Read a character between 0 and 255, or -1 at the end of the input."""
     _begin(call)
-    if not call.body.unit.symbols.mentions(*_SCANNERS.split()):
+    if not call.body.unit.symbols.mentions(*_SCANNERS):
         call.define(_between(call, -1, 255))
         return
     sort = sort_of(call.instruction.result, signed=True)  # it may follow a number
