@@ -15,7 +15,7 @@ from certus.core.floats import F32, F64
 from certus.core.program import Store
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.model import floats, formats, nondeterminism, reads
+from certus.frontend.c.model import floats, formats, nondeterminism
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
@@ -169,6 +169,8 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     body, targets, text = call.body, call.arguments[format + 1 :], formats.literal(call, format)
     conversions = formats.scanned(text, len(targets), body.layout.word)
     if text is None and is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
         reads.check_string(body, call.address(format))
     outside = outside and bool(conversions)
     what = "" if outside else call.read
@@ -223,6 +225,8 @@ def print_(
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
     if is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
         lengths = reads.check_strings(call, format)
         if buffer is not None:
             reads.write_text(call, format, buffer, limit, lengths)
