@@ -57,6 +57,44 @@ def test_what_a_function_without_a_body_writes(given: str, claim: str, expected:
     assert answer(tmp_path / "p.c", "void outside(int *);", body, engine) == expected
 
 
+@pytest.mark.parametrize("array", ["int n = 2, a[n];", "int *a = __builtin_alloca(8);", "extern int a[];"])
+def test_arrays_whose_length_is_not_known(array: str, tmp_path: Path) -> None:
+    body = f"{array} a[1] = 0; outside(a); if (a[1]) reach_error();"
+    assert answer(tmp_path / "p.c", "void outside(int *);", body) == "UNKNOWN"
+
+
+@pytest.mark.parametrize("declared", ["int a[]", "struct { int n, a[]; } a"])
+def test_an_array_of_another_file_has_any_length(declared: str, tmp_path: Path) -> None:
+    element = "a.a[1]" if "struct" in declared else "a[1]"
+    body = f"{element} = 0; if ({element}) reach_error();"
+    assert answer(tmp_path / "p.c", f"extern {declared};", body) == "UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    ("outside", "call", "claim", "expected"),
+    [
+        ("struct big outside(int *, const int *)", "outside(&x, &y)", "x == 0", "VIOLATED"),
+        ("struct big outside(int *, const int *)", "outside(&x, &y)", "y == 0", "HOLDS"),
+        ("void outside(struct pair, int *, const int *)", "outside(pair, &x, &y)", "x == 0", "VIOLATED"),
+        ("void outside(struct pair, int *, const int *)", "outside(pair, &x, &y)", "y == 0", "HOLDS"),
+        ("void outside(_Complex double, int *, const int *)", "outside(1, &x, &y)", "x == 0", "VIOLATED"),
+        ("void outside(const int *, struct pair, int *)", "outside(&y, pair, &x)", "y == 0", "HOLDS"),
+        ("void outside(struct pair, int *, struct pair)", "outside(pair, &x, pair)", "x == 0", "UNKNOWN"),
+        ("void outside(union number)", "outside((union number){.pointer = &x})", "x == 0", "UNKNOWN"),
+    ],
+)
+def test_records_and_pointers_as_arguments(
+    outside: str, call: str, claim: str, expected: str, tmp_path: Path
+) -> None:
+    """A record may be passed in several registers, so that the arguments behind it have other numbers."""
+    types = (
+        "struct big { long a, b, c; }; struct pair { long a, b; }; union number { long n; int *pointer; };"
+    )
+    body = f"int x = 0, y = 0; struct pair pair = {{1, 2}}; {call}; if (!({claim})) reach_error();"
+    engine = "predicate" if expected == "HOLDS" else "bmc"
+    assert answer(tmp_path / "p.c", f"{types} {outside};", body, engine) == expected
+
+
 @pytest.mark.parametrize(
     "body",
     [

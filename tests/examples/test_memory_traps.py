@@ -150,7 +150,7 @@ def test_trap(trap: Trap, tmp_path: Path) -> None:
     if trap.text:
         path = tmp_path / "trap.c"
         path.write_text(f"{HEADER}{trap.text}\n")
-    limit = 8.0 if trap.lost or (trap.may_give_up and not trap.violated) else 60.0
+    limit = 4.0 if trap.lost or (trap.may_give_up and not trap.violated) else 60.0
     settings = Settings(property_name=trap.property, data_model=trap.model, timeout=limit)
     outcome = certus.verify(path, settings)
     right = set() if trap.lost else {"VIOLATED" if trap.violated else "HOLDS"}

@@ -94,6 +94,12 @@ class Partition:
         """The sort of addresses where memory operations have been replaced."""
         return machine(self.bits, signed=False)
 
+    @property
+    def base(self) -> int:
+        """The first address of a fixed layout. It is large, so that a pointer moved far before its object is
+        neither null nor behind it."""
+        return 1 << (self.bits - 4)
+
 
 def executed_once(program: Program) -> frozenset[int]:
     """Return the indices of edges that no execution takes twice: outside loops, in procedures called once."""

@@ -108,7 +108,7 @@ class Challenge:
     `warnings` report a run with undefined behaviour, and inputs that gcc reads in another order.
     `gcc_compared` of the compared runs were repeated with the program that gcc compiled, and agreed.
     `reached` has, by the kind of error, a run that reaches such an error: natively and in the model, or, for
-    memory errors, natively with checks of all accesses."""
+    memory errors, in the model or natively with checks of all accesses."""
 
     compared: int = 0
     not_compared: int = 0

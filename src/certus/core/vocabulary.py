@@ -42,6 +42,10 @@ ARGUMENT: Final = "is an argument of the program"
 ARGUMENT_OBJECT: Final = "an argument"
 ARGUMENT_LENGTH: Final = "$argv length"
 ARGUMENT_BYTE: Final = "$argv byte"
+# The inputs of a function of the `scanf` family that a harness can supply: the number of conversions, with
+# the function's name behind the prefix, and each number that it reads.
+SCAN: Final = "$scan "
+SCANNED: Final = "$scanned"
 # Prefixes of functions that have a meaning for some verifier, but are not modelled.
 RESERVED: Final = (
     *("__VERIFIER_", "__CPROVER_", "__ESBMC_", "__SMACK_", "__SEAHORN_", "__SEA_", "__DIVINE_", "__BLAST_"),

@@ -9,9 +9,9 @@ An address is judged by the object that it was derived from. Three ways to find 
 - *base*: the address is computed from the variable that holds the address of the region's only object. The
   offset is the rest of the term.
 - *number*: in a fixed region of stride 0 the phase is the offset, so the start is the address minus the
-  phase. Objects are numbered consecutively from `BASE`, so that a start is allocated if it is between `BASE`
-  and the next number. Null and other constants that are not addresses stay below `BASE`, or far above it,
-  when a phase is subtracted.
+  phase. Objects are numbered consecutively from `Partition.base`, so that a start is allocated if it is
+  between the base and the next number. Null and other constants that are not addresses stay below the base,
+  or far above it, when a phase is subtracted.
 - *twin*: otherwise, `encoding.provenance` follows the start.
 
 Sizes and offsets are compared in sorts in which nothing wraps (`encoding.exact_arithmetic`).
@@ -27,10 +27,10 @@ the lowered program implies that no access is invalid.
 The converse does not hold. The answer may be "no" for a valid access
 - through an address that was copied in parts, computed from a number, or moved by more than `MARGIN` bytes
   before its object, or around the address space, and back;
-- to a region of stride 0 with a phase of -`BASE` or less.
+- to a region of stride 0 with a phase of minus the base or less.
 A counterexample that relies on it does not replay. For "tracked" see `encoding.tracking`.
 
-An execution has fewer than 2**(bits - 1) live objects in each region of stride 0, and fewer than 2**bits on
+An execution has fewer than 2**(bits - 2) live objects in each region of stride 0, and fewer than 2**bits on
 the heap: "allocations succeed" is the assumption that is stated for it.
 """
 
@@ -86,9 +86,8 @@ class Target:
 
 class Lifetimes:
     """The added variables of one program, and the statements that keep them up to date. `anchors` are the
-    variables that hold the address of the only object of a fixed region, or an unused value; `first` is the
-    number of the first object of a region. `add` declares a global. An execution uses the objects of a
-    region in `renewed` one at a time."""
+    variables that hold the address of the only object of a fixed region, or an unused value. `add` declares a
+    global. An execution uses the objects of a region in `renewed` one at a time."""
 
     def __init__(
         self,
@@ -97,7 +96,6 @@ class Lifetimes:
         types: AddressTypes,
         address_terms: AddressTerms,
         anchors: frozenset[Expr],
-        first: int,
         add: Add,
         renewed: Collection[int] = (),
     ) -> None:
@@ -106,7 +104,7 @@ class Lifetimes:
         self.provenance = Provenance(partition, types, address_terms)
         self._types = types
         self._terms = address_terms
-        self._first = first
+        self._first = partition.base
         self._add = add
         self._ops = [(p.name, e) for p in program.procedures.values() for e in p.edges]
         self._inspections = [e.op for _, e in self._ops if isinstance(e.op, Inspect)]

@@ -10,15 +10,15 @@ addresses into objects, or one past their end.
   arbitrary contents already; if all objects of a region start with zeros, the arrays do.
 - A region whose only object is in variables has one *variable per cell*. An access at an address that is not
   constant is a choice between cells.
-- The addresses of a region with fixed layout are assigned upwards from `BASE`, separately in each region.
-  Those of the others are arbitrary, aligned, and below or above all earlier objects (`mem$brk$low`,
-  `mem$brk`). `encoding.placement` says what happens when there are no more of them.
+- The addresses of a region with fixed layout are assigned upwards from `Partition.base`, separately in each
+  region. Those of the others are arbitrary, aligned, and below or above all earlier objects
+  (`mem$brk$low`, `mem$brk`). `encoding.placement` says what happens when there are no more of them.
 
 The result admits every execution of the program whose memory accesses are valid, whose live objects fit into
-the address space without its last `MARGIN` bytes, and none of whose objects with arbitrary addresses is
-between two earlier ones. (It admits more where objects that start with zeros share a region with others:
-their contents are then arbitrary.) Original locations and edges keep their identity; added ones have indexes
-above all others.
+the address space without the bytes before the base and the last `MARGIN` bytes, and none of whose objects
+with arbitrary addresses is between two earlier ones. (It admits more where objects that start with zeros
+share a region with others: their contents are then arbitrary.) Original locations and edges keep their
+identity; added ones have indexes above all others.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from certus.core.terms import Expr, Kind, MachineSort, array, machine
 from certus.encoding.address_terms import AddressTerms, composed, decomposed
 from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.lifetimes import Lifetimes
-from certus.encoding.placement import BASE, Placement, Ways
+from certus.encoding.placement import Placement, Ways
 from certus.encoding.provenance import Provenance
 from certus.encoding.tracking import Tracking
 from certus.encoding.twin_memory import TwinMemory
@@ -97,7 +97,7 @@ class MemoryLowering:
         self.objects = dict(self._find_objects())
         self.anchors = self._find_anchors()
         self.lifetimes = Lifetimes(
-            program, partition, self.types, self.terms, self.anchors, BASE, self.declare, self.renewed
+            program, partition, self.types, self.terms, self.anchors, self.declare, self.renewed
         )
         self._placement = Placement(self)
         self.twins = TwinMemory(self)
@@ -388,7 +388,8 @@ class MemoryLowering:
         then."""
         parts = address.args if address.kind is Kind.ADD else (address,)
         bases = [x for x in parts if x in self.anchors]
-        return build.add(address, build.sub(build.integer(BASE), bases[0])) if len(bases) == 1 else address
+        base = build.integer(self.partition.base)
+        return build.add(address, build.sub(base, bases[0])) if len(bases) == 1 else address
 
     def _find_anchors(self) -> frozenset[Expr]:
         """Return the variables that hold the address of the only object of a fixed region, or an unused
@@ -439,7 +440,7 @@ class MemoryLowering:
         """Return the offset of an address in the object."""
         if object_.scope is not None:
             return self.terms.machine(build.sub(address, object_.base))
-        return self.terms.machine(build.add(self.anchored(address), build.integer(-BASE)))
+        return self.terms.machine(build.add(self.anchored(address), build.integer(-self.partition.base)))
 
     def _candidates(
         self, object_: CellObject, field: Field, pointer: Pointer, address: Expr

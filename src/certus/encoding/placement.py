@@ -9,9 +9,9 @@ two ways:
   lowered program has the execution in which these are an address where nothing is live, and to which no
   pointer leads, and the contents that the region really has.
 
-Objects of a region that an execution uses one at a time (`core.memory.renewed`) all have the address `BASE`,
-and each has new contents. A number of 64 bits, for an object of a region of stride 0, is never used up:
-that would take centuries.
+The only object of a region with fixed layout has the address `Partition.base`. So have objects that an
+execution uses one at a time (`core.memory.renewed`), and each has new contents. A number of 64 bits, for an
+object of a region of stride 0, is never used up: that would take centuries.
 
 An object of negative size is allocated (`Lifetimes.size`).
 """
@@ -31,8 +31,6 @@ from certus.encoding.addresses import MARGIN
 if TYPE_CHECKING:
     from certus.encoding.memory import MemoryLowering
 
-BASE = 4096  # the first address of a fixed layout
-GAP = 16  # between objects of a fixed layout; their alignment is not observable
 ENDLESS = 64  # bits of a number that is never used up
 
 Ways = tuple[list[BasicOp], ...]  # alternative statements
@@ -40,17 +38,24 @@ Ways = tuple[list[BasicOp], ...]  # alternative statements
 
 @dataclass(slots=True)
 class _Space:
-    """The allocations that share addresses: their number, whether some may be executed more than once, and
-    the bytes that the others need, with gaps and for any alignment."""
+    """The allocations that share addresses: their number, whether some may be executed more than once, the
+    bytes that the others need, for any alignment, and the largest alignment."""
 
     objects: int = 0
     repeated: bool = False
     bytes: float = 0
+    align: int = 1
 
     def add(self, op: Alloc, *, repeated: bool) -> None:
         self.objects += 1
         self.repeated |= repeated
-        self.bytes += op.size.value + GAP + op.align if op.size.kind is Kind.CONST else math.inf
+        self.bytes += op.size.value + op.align if op.size.kind is Kind.CONST else math.inf
+        self.align = max(self.align, op.align)
+
+    @property
+    def is_single(self) -> bool:
+        """Return whether there is only one object in the whole execution."""
+        return self.objects == 1 and not self.repeated
 
 
 class Placement:
@@ -59,6 +64,7 @@ class Placement:
     def __init__(self, lowering: MemoryLowering) -> None:
         self._lowering = lowering
         self._address = lowering.address
+        self._base = build.constant(lowering.partition.base, self._address)
         self._spaces: dict[int | None, _Space] = {}
         for edge in lowering.original.edge.values():
             if isinstance(edge.op, Alloc):
@@ -73,7 +79,7 @@ class Placement:
             return (self._cells(op, number),)
         if region.layout != "fixed":
             return self._any_address(op, number)
-        if number in self._lowering.renewed and self._is_repeated(number):
+        if number in self._lowering.renewed or self._spaces[number].is_single:
             return (self._same_address(op, number),)
         return self._next_address(op, number) if region.stride else self._next_number(op, number)
 
@@ -103,33 +109,32 @@ class Placement:
     def _cells(self, op: Alloc, number: int) -> list[BasicOp]:
         """Create an object that is kept in variables. Nothing in it is derived from an object yet."""
         cells, twins = self._lowering.objects[number].cells.values(), self._lowering.twins.fresh(number)
-        target, base = self._lowering.terms.variable(op.target), build.constant(BASE, self._address)
+        target = self._lowering.terms.variable(op.target)
         zeros = tuple(build.constant(0, cell.sort) for cell in (cells if op.zero else ()))
         targets = (target, *(cells if op.zero else ()), *twins)
         none = self._lowering.provenance.none
-        created = Assign(targets, (base, *zeros, *(none,) * len(twins)))
+        created = Assign(targets, (self._base, *zeros, *(none,) * len(twins)))
         return [created, *([] if op.zero else self._arbitrary(tuple(cells)))]
 
     def _next_number(self, op: Alloc, number: int) -> Ways:
         """Count objects whose starts alone are compared."""
         brk, target = self._end(number), self._lowering.terms.variable(op.target)
-        active = self._lowering.lifetimes.active
-        step = build.constant(1 if active else GAP, self._address)
-        moved: list[BasicOp] = [Assign((target, brk), (brk, build.add(brk, step)))]
-        if not self._is_repeated(number):
+        next_one = build.add(brk, build.constant(1, self._address))
+        moved: list[BasicOp] = [Assign((target, brk), (brk, next_one))]
+        if not self._spaces[number].repeated:
             return (moved,)
         half = build.constant(1 << (self._address.width - 1), self._address)
         unused = build.lt(brk, half)
         if self._address.width >= ENDLESS:
             return ([Assume(unused), *moved],)
-        new = build.and_(build.le(build.constant(BASE, self._address), target), build.lt(target, half))
+        new = build.and_(build.le(self._base, target), build.lt(target, half))
         return [Assume(unused), *moved], self._again(op, number, unused, new)
 
     def _next_address(self, op: Alloc, number: int) -> Ways:
-        """Put an object behind the last one."""
+        """Put an object right behind the last one."""
         brk, target = self._end(number), self._lowering.terms.variable(op.target)
         size, top = self._lowering.lifetimes.size(op), self._top
-        after = build.add(brk, build.add(size, build.constant(GAP, self._address)))
+        after = build.add(brk, self._taken(size))
         fits = build.and_(build.le(brk, top), build.le(size, build.sub(top, brk)))
         moved: list[BasicOp] = [Assume(fits), Assign((target, brk), (brk, after))]
         if not self._runs_out(number):
@@ -137,27 +142,29 @@ class Placement:
         return moved, self._again(op, number, fits, self._is_inside(target, size))
 
     def _same_address(self, op: Alloc, number: int) -> list[BasicOp]:
-        """Put an object where the last one was, which is not used any more."""
-        target, base = self._lowering.terms.variable(op.target), build.constant(BASE, self._address)
-        size = self._lowering.lifetimes.size(op)
-        fits = Assume(build.le(size, build.sub(self._top, base)))
+        """Put the only object at the first address, or an object where the last one was, which is not used
+        any more. (The offsets in an object of nearly all bytes reach beyond the last address.)"""
+        target = self._lowering.terms.variable(op.target)
+        if self._spaces[number].is_single:
+            return [Assign((target,), (self._base,))]
         zero = self._lowering.arrays(number) if op.zero else []
         written = self._lowering.written.arrays(number) if op.is_written else []
         cells = (*self._lowering.arrays(number), *self._lowering.notes(number))
         others = [x for x in cells if x not in zero and x not in written]
         values = (*(_all(x, ones=False) for x in zero), *(_all(x, ones=True) for x in written))
-        return [fits, *self._arbitrary(others), Assign((target, *zero, *written), (base, *values))]
+        return [*self._arbitrary(others), Assign((target, *zero, *written), (self._base, *values))]
 
     def _any_address(self, op: Alloc, number: int) -> Ways:
         """Choose any address below all earlier objects, or above them. There is one as long as all objects,
-        each right above the last one, fit into the address space; `mem$brk$used` counts their bytes."""
+        each right above the last one and with the largest alignment, fit into the address space;
+        `mem$brk$used` counts their bytes."""
         one, zero = build.constant(1, self._address), build.constant(0, self._address)
         top, target = self._top, self._lowering.terms.variable(op.target)
         low, brk = (build.var(name, self._address) for name in ("mem$brk$low", "mem$brk"))
         for edge, start in ((low, top), (brk, one)):
             self._lowering.declare(edge, start)
         size = self._lowering.lifetimes.size(op)
-        taken = build.ite(build.eq(size, zero), one, size)
+        taken = self._taken(size)
         end = build.add(target, taken)
         conditions = [self._is_inside(target, size)]
         if op.align > 1:
@@ -175,9 +182,11 @@ class Placement:
             return (chosen,)
         used = build.var("mem$brk$used", self._address)
         self._lowering.declare(used, zero)
-        needed = build.add(taken, build.constant(max(op.align, 1) - 1, self._address))
-        no_wrap = build.le(taken, needed)
-        fits = build.and_(no_wrap, build.le(needed, build.sub(build.sub(top, one), used)))
+        unit = self._spaces[None].align
+        rounded = build.add(taken, build.constant(unit - 1, self._address))
+        needed = build.bit_and(rounded, build.constant(-unit % (1 << self._address.width), self._address))
+        room = build.constant(int(top.value) - unit, self._address)
+        fits = build.and_(build.le(taken, needed), build.le(needed, build.sub(room, used)))
         return (
             [Assume(fits), *chosen, Assign((used,), (build.add(used, needed),))],
             self._again(op, number, fits, build.conjunction(conditions)),
@@ -203,21 +212,24 @@ class Placement:
             [build.le(one, start), build.le(start, top), build.le(size, build.sub(top, start))]
         )
 
+    def _taken(self, size: Expr) -> Expr:
+        """Return the bytes that no other object has: at least one, so that objects start at different
+        addresses."""
+        zero, one = build.constant(0, self._address), build.constant(1, self._address)
+        return build.ite(build.eq(size, zero), one, size)
+
     def _arbitrary(self, targets: Sequence[Expr]) -> list[BasicOp]:
         return [Havoc(tuple(targets))] if targets else []
 
     def _end(self, number: int) -> Expr:
         """Return the variable that has the address of the next object of a region."""
         brk = build.var(f"mem$brk${number}", self._address)
-        self._lowering.declare(brk, build.constant(BASE, self._address))
+        self._lowering.declare(brk, self._base)
         return brk
 
     def _space(self, number: int) -> int | None:
         """Return the number of a region with an address space of its own, None for one that shares it."""
         return number if self._lowering.partition.regions[number].layout == "fixed" else None
-
-    def _is_repeated(self, number: int) -> bool:
-        return self._spaces[self._space(number)].repeated
 
     def _runs_out(self, number: int) -> bool:
         """Return whether there may be no unused address for an object though earlier ones have ended."""

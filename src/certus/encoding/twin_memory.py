@@ -19,7 +19,6 @@ from certus.core import build
 from certus.core.memory import Field, Pointer
 from certus.core.program import Alloc, Assign, Load, Procedure, Store
 from certus.core.terms import Expr, MachineSort, array
-from certus.encoding.placement import BASE
 from certus.encoding.tracking import Held
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class TwinMemory:
             object_, twins = self.lowering.objects[number], self._objects[number]
             return object_.cells[field.offset], twins.cells.get(field.offset)
         pointer = Pointer(number, field.offset)
-        at = build.constant(BASE, self.lowering.address) if start is None else start
+        at = build.constant(self.lowering.partition.base, self.lowering.address) if start is None else start
         if start is None and self.lowering.region_of(pointer).layout != "fixed":
             return None
         twin = build.select(self._twin_array(pointer, field), at) if self._has_twin(field) else None

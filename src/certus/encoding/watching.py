@@ -15,7 +15,7 @@ allocation. The question asks whether the holder is live and points to the objec
 Holders make a singly linked list look like a doubly linked one, and invariants about all objects need no
 second quantifier.
 
-A region has fewer than 2**(bits - 1) live objects ("allocations succeed").
+A region has fewer than 2**(bits - 2) live objects ("allocations succeed").
 """
 
 from __future__ import annotations

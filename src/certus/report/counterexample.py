@@ -9,7 +9,7 @@ that the replay did not keep.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import PurePath
@@ -21,6 +21,7 @@ from certus.core.diagnostic import Span
 from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome, Replay, Role, Step, violated_site
 from certus.core.program import (
+    UNSPECIFIED,
     Alloc,
     Assign,
     Assume,
@@ -40,6 +41,7 @@ from certus.core.program import (
 )
 from certus.core.terms import Value
 from certus.core.vocabulary import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH
+from certus.core.walk import variables
 from certus.report.outcome_view import INPUT, RESULT, Names, function_name, value_text
 from certus.report.source_text import condition_of, string_literal, without_markers
 from certus.report.trace_state import MEMORY, Change, Scene, TraceState
@@ -51,6 +53,7 @@ _QUESTIONS: Final = (Inspect, InspectHeap, InspectBits, MarkBits)  # no steps of
 _TEMPORARY: Final = re.compile(r"temporary\b")
 _UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
 _MOST_INPUTS: Final = 8  # values of inputs that one step shows
+_VERSION: Final = re.compile(r"^__isoc\d+_")  # by which headers distinguish versions of `scanf`
 _LITERAL: Final = re.compile(r'\w*"')  # text that starts with a string literal
 
 
@@ -128,7 +131,8 @@ def effect_of(change: Change, statement: str) -> str:
     """Return the effect of a change: `x = 3`, or `= 3` if the statement itself names what changes."""
     if change.name == RESULT:
         return f"returns {change.value}"
-    if change.name == statement or (change.name.endswith("()") and statement.startswith(change.name[:-1])):
+    called = _VERSION.sub("", change.name).removesuffix(")") if change.name.endswith("()") else None
+    if change.name == statement or (called is not None and statement.startswith(called)):
         return f"= {change.value}" if change.value != statement else ""
     return f"{'still ' * change.before}{change.name} = {change.value}"
 
@@ -143,7 +147,7 @@ def counterexample(outcome: Outcome) -> Counterexample | None:
         return None
     state = TraceState(program, trace)
     names, initially = state.names, state.initially
-    moves = _merge_inputs(_with_arguments(_moves(check, program, state)))
+    moves = _stored_inputs(_merge_inputs(_with_arguments(_moves(check, program, state))))
     moves = _without_repetitions(_merge_ending(moves))
     matters = frozenset(trace.initial if check.initial is None else check.initial)
     hidden = 0 if check.matter is None else check.matter - sum(s.reason is not None for s in check.kept)
@@ -179,7 +183,8 @@ def _moves(check: Replay, program: Program, state: TraceState) -> Iterator[Move]
         if edge.index in state.answers or isinstance(edge.op, _QUESTIONS):
             visible = edge.index in state.answers and edge.target in program.error_locations
         else:
-            visible = _is_visible(edge, scene, changes) and not _is_copy(step, edge, scene, program)
+            hidden = _is_copy(step, edge, scene, program) or _is_open(edge, program)
+            visible = _is_visible(edge, scene, changes) and not hidden
         if not visible:
             noticed += [change for change in scene.changes if change.scope == MEMORY]
             continue
@@ -244,6 +249,14 @@ def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
     return step.reason is None and all(_UNNAMED.search(name) for name in names_of)
 
 
+def _is_open(edge: Edge, program: Program) -> bool:
+    """Say whether a step takes a value that the language leaves open: 0 in every run, which needs no step."""
+    op = edge.op
+    if not isinstance(op, Havoc) or op.function != UNSPECIFIED:
+        return False
+    return not any(v in program.source_names for v in op.targets)
+
+
 def _with_arguments(moves: Iterable[Move]) -> Iterator[Move]:
     """Merge the inputs that an argument of the program consists of into one move: `argv[1] = "ab"`."""
     whole: Move | None = None
@@ -297,6 +310,33 @@ def _merge_inputs(moves: Iterable[Move]) -> list[Move]:
             )
         )
     return merged
+
+
+def _stored_inputs(moves: Sequence[Move]) -> list[Move]:
+    """Merge an input with the step that stores it, as in `scanf("%d", &n)`."""
+    merged: list[Move] = []
+    for move in moves:
+        before = merged[-1] if merged else None
+        if before is None or not _stores(move, before):
+            merged.append(move)
+            continue
+        merged[-1] = replace(
+            move,
+            changes=before.changes + move.changes,
+            reason=f"an input; {move.reason}" if move.reason else before.reason,
+            noticed=before.noticed + move.noticed,
+            omitted=before.omitted,
+        )
+    return merged
+
+
+def _stores(move: Move, before: Move) -> bool:
+    """Say whether a step only stores the input that the step before it reads."""
+    read, op = before.edge.op, move.edge.op
+    if before.statement != INPUT or move.span != before.span or move.omitted or not isinstance(read, Havoc):
+        return False
+    stored = (op.value,) if isinstance(op, Store) else op.values if isinstance(op, Assign) else ()
+    return len(stored) == 1 and variables(*stored) == read.targets
 
 
 def _library_reader(move: Move) -> tuple[str, int] | None:

@@ -38,6 +38,7 @@ from certus.core.vocabulary import (
     FREE,
     KINDS,
     READ,
+    SCAN,
     UNINITIALISED,
     WRITE,
     kinds_of,
@@ -205,7 +206,7 @@ class Names:
     def written(self, edge: Edge, variable: Expr) -> str | None:
         """Return the user's name for the variable that a step writes; None if it is internal."""
         if isinstance(edge.op, Havoc):
-            function = edge.op.function or "$"  # internal names contain `$`
+            function = (edge.op.function or "$").removeprefix(SCAN)  # internal names contain `$`
             return self._source.get(variable, INPUT if function.startswith("$") else f"{function}()")
         return self.visible(variable)
 

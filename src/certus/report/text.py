@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 Detail = Literal["quiet", "normal", "verbose"]
 _ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
+_FIRST: Final = 20  # lines of a long counterexample at its start that are shown
+_LAST: Final = 40  # and at its end
 _PLACE_WIDTH: Final = 6  # at least
 _STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
 _EFFECT_WIDTH: Final = 32
@@ -281,14 +283,24 @@ def _weakness(outcome: Outcome) -> str:
 
 
 def _counterexample(trace: Counterexample, file: str, palette: Palette, *, full: bool) -> Iterator[str]:
-    """Yield the steps that matter, each with its reason; with `full`, or if these are unknown, all steps."""
-    matter, full = "", full or trace.matter is None
+    """Yield the steps that matter, each with its reason; if these are unknown, all steps. Unless `full` asks
+    for all steps, the middle of a long counterexample is left out."""
+    matter = ""
     if trace.matter is not None:
         matter = f", {'all' if trace.matter == trace.steps else f'{trace.matter:,}'} of which matter"
     yield f"counterexample, {counted(trace.steps, 'step')}{matter}:"
     initial = (*trace.initial, *trace.unimportant) if full else trace.initial
     if initial:
         yield f"   initially  {_values(initial)}"
+    steps = [*_steps(trace, file, palette, full=full or trace.matter is None)]
+    left_out = len(steps) - _FIRST - _LAST
+    if left_out > 1 and not full:
+        words = f"... {left_out:,} more lines: --full-trace or --html shows all steps ..."
+        steps[_FIRST:-_LAST] = [palette.paint(f"{'':{_PLACE_WIDTH}}  {words}", "grey")]
+    yield from steps
+
+
+def _steps(trace: Counterexample, file: str, palette: Palette, *, full: bool) -> Iterator[str]:
     columns = _columns([m for m in trace.moves if full or m.reason], file, reasons=trace.matter is not None)
     folded, omitted = 0, 0
     for move in trace.moves:

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from certus.core.effects import terms
+from certus.core.floats import FORMATS
 from certus.core.memory import lvalue
 from certus.core.program import Alloc, ArrayShape, Assume, Program, ScalarShape, Shape, Storage
-from certus.core.terms import INT, Expr, Kind, MachineSort, machine
+from certus.core.terms import FLOATS, INT, Expr, Kind, MachineSort, machine
 from certus.core.values import Datum
 from certus.core.vocabulary import ARGUMENT_OBJECT
+from certus.core.walk import postorder
 from certus.report.outcome_view import FloatBits, function_name, value_text
 from certus.report.source_text import behind_arrow, is_place
 
@@ -55,7 +58,7 @@ class Memory:
         self.cells: dict[int, Cell] = {}
         self.dropped: list[int] = []
         self._named = program.objects
-        self._formats = program.formats
+        self._formats = {**_operands(program), **program.formats}
         self._pointer_bits = program.pointer_bits
         self._objects: dict[int, _Object] = {}
         self._ended: dict[int, _Object] = {}
@@ -81,18 +84,20 @@ class Memory:
             self._ended[base] = ended
             self.drop(base, ended.size)
 
-    def see(self, address: int, value: Datum, size: int, text: str, index: Index, *, points: bool) -> None:
-        """Record a value that is read or written at an address, by the source text `text`; `points` says that
-        the value is an address."""
+    def see(self, address: int, term: Expr, value: Datum, text: str, index: Index, *, points: bool) -> None:
+        """Record the value of a term that is read or written at an address, by the source text `text`;
+        `points` says that the value is an address."""
+        size, format = width(term), self._formats.get(term, "")
         seen = self.cells.get(address)
         if seen is not None and seen.size == size:
             points = seen.points or points
-            self.cells[address] = Cell(seen.name, size, value, points, seen.signed, seen.format)
+            self.cells[address] = Cell(seen.name, size, value, points, seen.signed, seen.format or format)
             return
         self.drop(address, size)
         name, shape = self._cell_name(address, size, text.strip(), index)
         known = shape or ScalarShape(8 * size, signed=False)
-        self.cells[address] = Cell(name, size, value, known.pointer or points, known.signed, known.format)
+        points, format = known.pointer or points, known.format or format
+        self.cells[address] = Cell(name, size, value, points, known.signed, format)
 
     def meet(self, text: str, value: Datum) -> None:
         """Record that the source text `text` has this value, which may be the address of a function."""
@@ -230,3 +235,15 @@ def _indexed(text: str, index: Index) -> str:
 def width(term: Expr) -> int:
     """Return the number of bytes of a value in memory."""
     return max(1, term.sort.width // 8) if isinstance(term.sort, MachineSort) else 1
+
+
+def _operands(program: Program) -> dict[Expr, str]:
+    """Return the formats of the variables that operations on floating-point numbers take."""
+    formats: dict[Expr, str] = {}
+    for term in postorder(*(each for edge in program.edge.values() for each in terms(edge.op))):
+        if term.kind in FLOATS and term.kind is not Kind.F_FROM:
+            format = str(term.data).split()[0]
+            for x in term.args:
+                if x.kind is Kind.VAR and x.sort is machine(FORMATS[format].width, signed=False):
+                    formats[x] = format
+    return formats

@@ -16,6 +16,7 @@ from certus.core.errors import Undefined
 from certus.core.evidence import Trace
 from certus.core.outcome import Step
 from certus.core.program import (
+    UNSPECIFIED,
     Alloc,
     Assign,
     Assume,
@@ -142,7 +143,7 @@ class TraceState:
             self.globals[variable] = value
         elif scope >= 0:
             self.frames[scope].values[variable] = value
-            if scope == len(self.frames) - 1 and not _is_stack(edge):  # else it is what a call returned
+            if scope == len(self.frames) - 1 and not _is_part(edge):  # else it is what a call returned
                 self.frames[scope].texts[variable] = edge.text
         if name is None and scope != GLOBALS:
             name = _computed(edge)
@@ -215,7 +216,7 @@ class TraceState:
 
     def _seen(self, address: int, term: Expr, value: Datum, text: str, top: _Frame) -> Change:
         index, points = lambda name: self._index(name, top), self._points(term, top)
-        self.memory.see(address, value, width(term), text, index, points=points)
+        self.memory.see(address, term, value, text, index, points=points)
         self._notice_dropped()
         cell = self.memory.cells[address]
         return Change(MEMORY, str(address), cell.name, self.memory.cell_text(address, term))
@@ -294,6 +295,13 @@ def answer_edges(program: Program) -> frozenset[int]:
 
 def _is_stack(edge: Edge) -> bool:
     return isinstance(edge.op, Alloc) and edge.op.storage != "heap"
+
+
+def _is_part(edge: Edge) -> bool:
+    """Say whether a step has the text of an expression whose value it does not give: it begins an object on
+    the stack, or chooses what C leaves open."""
+    is_open = isinstance(edge.op, Havoc) and edge.op.function == UNSPECIFIED
+    return _is_stack(edge) or is_open
 
 
 def _computed(edge: Edge) -> str | None:

@@ -16,6 +16,7 @@ from certus.engines.registry import ENGINES
 from certus.run.schedule import TOO_LATE
 from certus.run.settings import AUTO, Settings
 
+TIME: Final = "time-limit"
 MORE: Final = 5  # times the limit that was too small
 FOREMOST: Final = (  # reasons before all others, whichever engine gives them, in this order
     "internal-contradiction",
@@ -48,15 +49,17 @@ OWN_HINTS: Final = frozenset(  # reasons that come with a hint that says more th
 def advise(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     """Merge the UNKNOWN outcomes of engines into one: the reason of the last engine that reached a limit, or
     of the last one, with advice, and the reasons of the others as notes. A defect of Certus, an interruption,
-    a trace that was not confirmed, and an object that may be lost come before all other reasons."""
+    a trace that was not confirmed, and an object that may be lost come before all other reasons. If several
+    engines ran out of time, that is the reason, and all engines have notes."""
     reasons = [(o, o.verdict.reason) for o in outcomes if isinstance(o.verdict, Unknown)]
     foremost = ((o, r) for code in FOREMOST for o, r in reasons if r.code == code)
     late = ((o, r) for o, r in reversed(reasons) if r.code in TOO_LATE)
     whole, reason = next(chain(foremost, late), reasons[-1])
+    all_late = reason.code == TIME and sum(r.code == TIME for _, r in reasons) > 1
     notes = [
         replace(r, message=_by(o, r), hint=r.hint if r.code in OWN_HINTS else None)
         for o, r in reasons
-        if o is not whole
+        if all_late or o is not whole
     ]
     tried = list(dict.fromkeys(o.engine for o, _ in reasons))
     others = _others(Task(whole.subject, whole.property_name), tried)
@@ -64,6 +67,8 @@ def advise(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     own = None if _names_any(reason.hint, tried) else reason.hint
     hint = own if reason.code in OWN_HINTS or not options else f"try {', or '.join(options)}"
     message = _by(whole, reason) if len(reasons) > 1 else reason.message
+    if all_late:
+        message = f"none of {len(reasons)} engines found an answer in the time it had"
     verdict = Unknown(replace(reason, message=message, hint=hint))
     return replace(whole, verdict=verdict, diagnostics=(*whole.diagnostics, *notes))
 

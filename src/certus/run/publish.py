@@ -415,13 +415,10 @@ def _reason(outcome: Outcome, runs: Disagreement, evidence: Path | None) -> Diag
         evidence, outcome.subject, {"inputs": inputs, "native": runs.native, "model": runs.model}
     )
     where = inputs_text(runs.inputs)
+    what = "the compiled program and its model disagree"
     if runs.code == CONTRADICTION:
-        message = f"{outcome.engine} found a proof, but model and compiled program reach the error{where}"
-    else:
-        message = (
-            f"the compiled program and its model disagree{where}: natively, {runs.native}; "
-            f"in the model, {runs.model}"
-        )
+        what = f"{outcome.engine} found a proof, but there is a run with an error"
+    message = f"{what}{where}: natively, {runs.native}; in the model, {runs.model}"
     hint = (
         "either the program breaks what a proof assumes, such as where objects lie (docs/c-support.md), or "
         f"Certus has a defect: please report it with the runs, which are saved in {place}"

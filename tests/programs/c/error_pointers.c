@@ -5,6 +5,9 @@ extern int __VERIFIER_nondet_int(void);
 
 static int object;
 
+static void act(void) {
+}
+
 static void *find(int *p, int wanted) {
     if (wanted < 0)
         return ERROR_POINTER(wanted);
@@ -14,6 +17,8 @@ static void *find(int *p, int wanted) {
 int main(void) {
     int wanted = __VERIFIER_nondet_int();
     int *found = find(&object, wanted);
+    void (*handler)(void) = act;
+    assert((unsigned long)handler < (unsigned long)-4095); // HOLDS
     if ((unsigned long)found < (unsigned long)-4095)
         assert(wanted >= 0 || wanted < -4095); // HOLDS
     else

@@ -240,8 +240,9 @@ def test_null_with_the_offset_of_a_member_is_no_object() -> None:  # trap 5
 def test_null_far_before_an_object_is_no_object() -> None:  # trap 5
     t = two_nodes(Questions())
     far = t.b.local("main", "far")
-    t.do(t.b.assign((far, build.add(t.p, build.integer(-4096)))), t.b.assign((far, 0)))
-    t.ask(far, 4104)
+    base = 1 << 60  # the number of the first object
+    t.do(t.b.assign((far, build.add(t.p, build.integer(-base)))), t.b.assign((far, 0)))
+    t.ask(far, base + 8)
     assert [(r.stride, r.layout) for r in t.partition().regions] == [(0, "fixed")]
     assert t.answers() == [False]
 

@@ -13,7 +13,6 @@ from certus.core.values import evaluate
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
 from certus.encoding.memory import lower_memory
-from certus.encoding.placement import BASE
 
 U8, U16, I32, U32 = (
     machine(8, signed=False),
@@ -25,6 +24,7 @@ U64, I64 = machine(64, signed=False), machine(64, signed=True)
 P, Q = build.var("main.p", INT), build.var("main.q", INT)
 INDEX, W = build.var("main.i", I32), build.var("main.w", U64)
 P_, Q_ = build.var("main.p", U64), build.var("main.q", U64)
+BASE = 1 << 60  # the first address of a fixed layout
 
 
 def terms(stride: int = 4) -> AddressTerms:
@@ -111,11 +111,31 @@ def test_objects_of_zeros_start_with_zeros() -> None:
 
 
 def test_addresses_of_a_fixed_layout_are_counted() -> None:
-    partition = Partition(64, (Region(0, (), layout="fixed"),), {P: Pointer(0, 0)})
-    program, ops = lowered(partition, B.alloc(P, 400))
+    partition = Partition(64, (Region(0, (), layout="fixed"),), {P: Pointer(0, 0), Q: Pointer(0, 0)})
+    program, ops = lowered(partition, B.alloc(P, 400), B.alloc(Q, 400))
     brk = build.var("mem$brk$0", U64)
-    assert ops == [Assign((P_, brk), (brk, build.add(brk, word(16))))]
+    assert ops == [Assign((x, brk), (brk, build.add(brk, word(1)))) for x in (P_, Q_)]
     assert program.initial == {brk: word(BASE)}
+
+
+def test_objects_of_elements_lie_one_after_the_other_without_gaps() -> None:
+    elements = Region(4, (Field(0, 4),), layout="fixed")
+    partition = Partition(64, (elements,), {P: Pointer(0, 0), Q: Pointer(0, 0)})
+    _, ops = lowered(partition, B.alloc(P, 400), B.alloc(Q, 0))
+    brk = build.var("mem$brk$0", U64)
+    moved = [op for op in ops if isinstance(op, Assign)]
+    assert moved == [
+        Assign((P_, brk), (brk, build.add(brk, word(400)))),
+        Assign((Q_, brk), (brk, build.add(brk, word(1)))),
+    ]
+
+
+def test_a_pointer_far_before_the_only_object_is_not_behind_it() -> None:
+    partition = Partition(64, (Region(4, (Field(0, 4),), layout="fixed"),), {P: Pointer(0, 0)})
+    _, ops = lowered(partition, B.alloc(P, 400))
+    assert ops == [Assign((P_,), (word(BASE),))]
+    before = terms().plain(build.lt(build.add(P, build.integer(-(1 << 40))), P))
+    assert evaluate(before, {P_: BASE})
 
 
 def test_other_addresses_are_arbitrary_below_or_above_all_objects() -> None:
@@ -212,8 +232,8 @@ def test_the_bits_of_such_objects_are_written_if_they_contain_zeros() -> None:
 def test_arbitrary_addresses_are_used_up_by_the_bytes_of_objects() -> None:
     partition = Partition(64, (Region(0, (Field(0, 4),)),), {P: Pointer(0, 0), Q: Pointer(0, 0)})
     ops = repeated(partition, B.alloc(P, 24, storage="heap"), Free(Q, "heap"), kept=True)
-    used, needed = build.var("mem$brk$used", U64), word(24 + 7)
-    fits = build.le(needed, build.sub(build.sub(word((1 << 64) - MARGIN), word(1)), used))
+    used, needed = build.var("mem$brk$used", U64), word(24)
+    fits = build.le(needed, build.sub(word((1 << 64) - MARGIN - 8), used))
     assert Assume(fits) in ops
     assert Assign((used,), (build.add(used, needed),)) in ops
     assert Assume(build.and_(build.var("mem$freed", BOOL), build.not_(fits))) in ops

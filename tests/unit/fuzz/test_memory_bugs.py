@@ -15,8 +15,8 @@ from certus.run.settings import Settings
 from certus.run.verify import verify
 
 
-def campaign(tmp_path: Path, seed: int = 7) -> Campaign:
-    return Campaign(seed, 20.0, lambda _: None, tmp_path / "state")
+def campaign(tmp_path: Path, seed: int = 2) -> Campaign:
+    return Campaign(seed, 5.0, lambda _: None, tmp_path / "state")
 
 
 def program_with(bug: str, scenes: int = 1) -> MemoryProgram:

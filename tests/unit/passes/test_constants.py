@@ -184,6 +184,7 @@ def test_horn_systems_pass_unchanged() -> None:
     assert Constants().apply(task)[0] is task
 
 
+@pytest.mark.no_cover
 def test_long_programs_take_little_time() -> None:
     lines = "\n".join(
         f"x{n % 50} = x{(n + 1) % 50} + 1; if (x{n % 50} > {n}) {{ y = y + 1; }}" for n in range(3000)

@@ -240,3 +240,43 @@ def test_an_input_that_decides_a_branch_is_a_star(tmp_path: Path) -> None:
     found = counterexample(Outcome(program, "unreach-call", Unsafe(trace), "bmc", check))
     assert found is not None
     assert "false, as * = false" in [move.effect for move in found.moves]
+
+
+def steps_of(path: Path, text: str, kind: str = "assert") -> list[tuple[str, str]]:
+    """Verify a program with random runs; return its statements and effects."""
+    path.write_text(text)
+    outcome = verify(path, Settings(checks=(kind,), engine="random", timeout=60, execute=False))
+    shown = counterexample(outcome)
+    assert shown is not None
+    return [(move.statement, move.effect) for move in shown.moves]
+
+
+def test_what_c_leaves_open_is_no_step(tmp_path: Path) -> None:
+    """By how much `isalpha` exceeds 0 is open; that is not its result."""
+    text = "#include <assert.h>\n#include <ctype.h>\nextern int __VERIFIER_nondet_int(void);\n"
+    text += (
+        "int main(void) { int c = __VERIFIER_nondet_int() ? 'x' : 'y'; if (isalpha(c)) assert(c > 120); }\n"
+    )
+    steps = steps_of(tmp_path / "letter.c", text)
+    assert ("if (isalpha(c))", "true, as c = 120") in steps
+    assert "*" not in dict(steps)
+
+
+def test_a_stored_input_is_one_step(tmp_path: Path) -> None:
+    text = "#include <assert.h>\n#include <stdio.h>\n"
+    text += 'int main(void) { int n; if (scanf("%d", &n) == 1) assert(n != 1); }\n'
+    assert steps_of(tmp_path / "number.c", text)[:2] == [
+        ('scanf("%d", &n)', "= 1"),
+        ('scanf("%d", &n)', "n = 1"),
+    ]
+
+
+def test_floating_point_numbers_on_the_heap(tmp_path: Path) -> None:
+    text = "#include <stdlib.h>\nint main(void) { double *p = malloc(16); p[1] = 1.0;\n"
+    text += "    int quotient = 10 / (int)(p[1] - 1); free(p); return quotient; }\n"
+    path = tmp_path / "heap.c"
+    path.write_text(text)
+    outcome = verify(path, Settings(checks=("division",), engine="execution", timeout=60, execute=False))
+    shown = counterexample(outcome)
+    assert shown is not None
+    assert shown.moves[-1].effect == "false, as malloc#1[1] = 1.0"

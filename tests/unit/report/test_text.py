@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from certus import Settings, verify
 from certus.core import build
 from certus.core.accounting import Statistics
 from certus.core.diagnostic import Diagnostic, Severity, Span
@@ -341,3 +343,17 @@ def test_values() -> None:
         "4",
     ]
     assert value_text(-(10**5000)) == "-(about 2**16610)"
+
+
+def test_the_middle_of_a_long_counterexample_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "long.c"
+    path.write_text(
+        "#include <assert.h>\nextern int __VERIFIER_nondet_int(void);\n"
+        "int main(void) { int n = 0; while (__VERIFIER_nondet_int()) { n++; assert(n < 30); } }\n"
+    )
+    outcome = verify(path, Settings(property_name="unreach-call", engine="search", timeout=60, execute=False))
+    short = render_text(outcome).splitlines()
+    whole = render_text(outcome, full_trace=True).splitlines()
+    assert len(short) < 70 < len(whole)
+    assert sum("more lines: --full-trace" in line for line in short) == 1
+    assert (short[:6], short[-6:]) == (whole[:6], whole[-6:])

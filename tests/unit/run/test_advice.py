@@ -34,6 +34,15 @@ def test_every_engine_says_why() -> None:
     assert notes == ["linear: it was too much"]
 
 
+def test_engines_that_ran_out_of_time_are_listed() -> None:
+    reason, notes = advice(
+        Settings(), ("linear", "not-linear"), ("bmc", "time-limit"), ("kind", "time-limit")
+    )
+    assert reason.code == "time-limit"
+    assert reason.message == "none of 3 engines found an answer in the time it had"
+    assert [note.partition(":")[0] for note in notes] == ["linear", "bmc", "kind"]
+
+
 @pytest.mark.parametrize(
     ("settings", "given", "hint"),
     [

@@ -338,4 +338,4 @@ def test_an_engine_that_hardly_ran_is_no_reason(program: Path) -> None:
     planned.allowances = {name: Allowance(60, left=seconds) for name, seconds in left.items()}
     assert planned._no_answer().engine == "bmc"
     planned.allowances = dict.fromkeys(planned.failures, Allowance(60, left=0.2))
-    assert len(planned._no_answer().diagnostics) == 2
+    assert len(planned._no_answer().diagnostics) == 3

@@ -1,8 +1,8 @@
 """Compute offsets of pointers: where in an object they point, instead of an address.
 
 Objects of a region lie one after another, or anywhere. If no number depends on their addresses, `overlaid`
-puts them all at the same address: then an address minus `BASE` is an offset for every object, and pointers
-into several arrays have offsets like those into one. Equality of pointers into different objects is
+puts them all at the same address: then an address minus `Partition.base` is an offset for every object, and
+pointers into several arrays have offsets like those into one. Equality of pointers into different objects is
 arbitrary; their order is not, since C defines none: so offsets are valid for programs that only compare the
 order of pointers into one object, and nothing but offsets may be read from the overlaid program.
 
@@ -20,7 +20,6 @@ from certus.core.memory import Partition, executed_once
 from certus.core.program import Alloc, Assign, Assume, Edge, Havoc, Location, Op, Procedure, Program
 from certus.core.terms import BOOL, ArraySort, Expr, Kind
 from certus.core.walk import rebuild, transform, variables
-from certus.encoding.placement import BASE
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +95,8 @@ class Offsets:
         return replace(lowered, procedures=procedures)
 
     def _edges(self, original: Procedure, lowered: Procedure) -> Iterator[Edge]:
-        """Yield the edges with `BASE` as the address of each object. Edges of one operation are
-        consecutive."""
+        """Yield the edges with `Partition.base` as the address of each object. Edges of one operation
+        are consecutive."""
         placing: dict[Location, Location] = {}  # from a location inside an allocation to its end
         for edge in original.edges:
             if isinstance(edge.op, Alloc) and self._region(edge.op.target) in self._at_base:
@@ -122,16 +121,16 @@ class Offsets:
         null = addresses.low is None or addresses.low <= 0
         if not region.stride:
             return Pointing(self.objects[pointer.region], Interval(pointer.phase, pointer.phase), null)
-        last = (1 << self.partition.bits) - 1
+        base, last = self.partition.base, (1 << self.partition.bits) - 1
         if (
             pointer.region not in self._at_base
             or addresses.high is None
             or addresses.high == last
-            or addresses.high < BASE
+            or addresses.high < base
         ):
             return Pointing(self.objects[pointer.region], None, null)
-        low = 0 if null or addresses.low is None else addresses.low - BASE
-        return Pointing(self.objects[pointer.region], Interval(low, addresses.high - BASE), null)
+        low = 0 if null or addresses.low is None else addresses.low - base
+        return Pointing(self.objects[pointer.region], Interval(low, addresses.high - base), null)
 
     def field(self, x: Expr) -> str | None:
         """Name the memory that a variable or array holds: `t[]` for the elements of an array `t`, `t[]+4` for
@@ -156,16 +155,16 @@ class Offsets:
         return op if condition is op.condition else Assume(condition)
 
     def _placed(self, op: Op) -> Op:
-        """Return a part of an allocation with `BASE` instead of the next or an arbitrary address. The memory
-        of older objects stays as it is, and that of the new one is arbitrary in any case."""
+        """Return a part of an allocation with `Partition.base` instead of the next or an arbitrary address.
+        The memory of older objects stays as it is, and that of the new one is arbitrary in any case."""
         if isinstance(op, Assume):
             return Assume(build.TRUE)
         if isinstance(op, Havoc) and op.targets[0].name in self.pointers:
-            return Assign(op.targets[:1], (build.constant(BASE, op.targets[0].sort),))
+            return Assign(op.targets[:1], (build.constant(self.partition.base, op.targets[0].sort),))
         if isinstance(op, Assign) and any(x.name.startswith("mem$brk") for x in op.targets):
             targets = tuple(x for x in op.targets if not x.name.startswith("mem$brk"))
             return (
-                Assign(targets, tuple(build.constant(BASE, x.sort) for x in targets))
+                Assign(targets, tuple(build.constant(self.partition.base, x.sort) for x in targets))
                 if targets
                 else Assume(build.TRUE)
             )

@@ -287,6 +287,10 @@ def _compared(
         if modelled is not None and modelled.warning is not None:
             warnings[number] = modelled.warning
             continue
+        if modelled is not None and modelled.goes_on:
+            used = modelled.used(values)
+            silent = Disagreement(CONTRADICTION, used, native.detail, modelled.detail)
+            reached.setdefault(modelled.error, silent)
         disagreement = _disagreement(native, modelled, values)
         if disagreement is not None and disagreement.code == CONTRADICTION:
             assert modelled is not None

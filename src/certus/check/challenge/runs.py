@@ -217,7 +217,8 @@ class Model:
         asked = tuple(name for name, _ in inputs.used)
         kind = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
         if kind in PART_OF_KIND or kind == UNINITIALISED:  # the compiled program does not notice them
-            return Behaviour(End.OTHER, f"it has the memory error {kind}", error=kind)
+            detail = f"it has the memory error {kind}"
+            return Behaviour(End.OTHER, detail, asked, inputs.count, error=kind)
         behaviour = _MODEL_ENDS.get(end.ending, End.OTHER)
         return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=kind)
 

@@ -114,6 +114,8 @@ class _Scan:
         if region.fields is None:
             if region.storage != "arrays":
                 raise Mistyped("a region of bytes must be an array")
+            if not region.stride and region.layout == "fixed":
+                raise Mistyped("objects that consist of bytes cannot be numbered")
             if region.holds is not None:
                 self._check_pointer(region.holds)
                 if self.partition.regions[region.holds.region].layout != "free":

@@ -27,6 +27,7 @@ from certus.check.replay.harness import (
     ENDINGS,
     NOTED,
     ExitCode,
+    Scan,
     Supply,
     error_codes,
     error_function,
@@ -38,9 +39,9 @@ from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Edge, Free, Havoc, Program
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum
-from certus.core.vocabulary import ARGUMENT, UNINITIALISED
+from certus.core.vocabulary import ARGUMENT, SCAN, SCANNED, UNINITIALISED
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import (
     Contents,
@@ -272,6 +273,7 @@ class _TracedInputs(TraceInputs):
         self.contents = cast(Contents, {**self.objects, **recorded})
         self._program = program
         self._has_argc = False
+        self._scanned: Scan | None = None  # the last call
 
     def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
         return self.values(edge, occurrence, targets)[0]
@@ -281,17 +283,28 @@ class _TracedInputs(TraceInputs):
         values = super().havoc(edge, occurrence, targets)
         step, value = self._program.edge[edge], values[0] if len(values) == 1 else None
         name = step.op.function if isinstance(step.op, Havoc) else None
-        if name is not None and isinstance(value, int):
-            self.supply.values.setdefault(name, []).append(int(value))
-            format = self._program.formats.get(targets[0])
-            if format is not None:
+        if not isinstance(value, int):
+            return values, False
+        if name is not None:
+            self._record(name, int(value), targets[0])
+            return values, is_input(name)
+        is_argc = _is_supplied(step) and not self._has_argc
+        if is_argc:
+            self.supply.argc, self._has_argc = int(value), True
+        return values, is_argc
+
+    def _record(self, name: str, value: int, target: Expr) -> None:
+        if name.startswith(SCAN):
+            self._scanned = Scan(value)
+            self.supply.scans.setdefault(name.removeprefix(SCAN), []).append(self._scanned)
+        elif name == SCANNED:
+            assert self._scanned is not None
+            assert isinstance(target.sort, MachineSort)
+            self._scanned.numbers.append((target.sort.width // 8, value))
+        else:
+            self.supply.values.setdefault(name, []).append(value)
+            if (format := self._program.formats.get(target)) is not None:
                 self.supply.formats[name] = format
-            return values, _is_supplied(step)
-        if _is_supplied(step) and not self._has_argc and isinstance(value, int):
-            self.supply.argc = int(value)
-            self._has_argc = True
-            return values, True
-        return values, False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from certus.core import vocabulary
 from certus.core.float_text import shown
 from certus.core.floats import FORMATS, Format
 from certus.core.program import Program
-from certus.core.vocabulary import ALLOCATION_FAILS, ARGUMENT_BYTE, ARGUMENT_LENGTH
+from certus.core.vocabulary import ALLOCATION_FAILS, ARGUMENT_BYTE, ARGUMENT_LENGTH, SCAN, SCANNED
 
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
 _ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
@@ -83,20 +83,31 @@ _HANDLER: Final = "__ubsan_handle_"  # the functions that both compilers call wh
 _OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds", "vla_bound_not_positive")
 
 
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A call of a function of the `scanf` family: its result, and the sizes and values of what it reads."""
+
+    result: int
+    numbers: list[tuple[int, int]] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Supply:
     """The values of inputs by function, in the order of the calls, the value of `argc`, the formats of
-    values that are bit patterns, and the first bytes of new objects on the heap, in their order."""
+    values that are bit patterns, the first bytes of new objects on the heap, in their order, and what
+    functions of the `scanf` family read."""
 
     values: dict[str, list[int]] = field(default_factory=dict)
     argc: int = 1
     formats: dict[str, str] = field(default_factory=dict)  # of functions that return floating-point numbers
     contents: list[bytes] = field(default_factory=list)
+    scans: dict[str, list[Scan]] = field(default_factory=dict)
 
 
 def is_input(name: str) -> bool:
-    """Return whether a name is a pure input function, or an input that the arguments consist of."""
-    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE, ALLOCATION_FAILS)
+    """Return whether a name is a pure input function, or an input that a harness can supply otherwise."""
+    others = (ARGUMENT_LENGTH, ARGUMENT_BYTE, ALLOCATION_FAILS, SCANNED)
+    return vocabulary.is_input(name) or name in others or name.startswith(SCAN)
 
 
 def is_builtin(name: str) -> bool:
@@ -166,6 +177,8 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     for name in undefined:
         if name == error:
             yield f"void {name}() {{ certus_finish({ExitCode.ERROR}); }}"
+        elif name in supply.scans:
+            yield from _scanner(name, supply.scans[name])
         elif name in supply.values or is_input(name):
             yield from _supplied(name, supply.values.get(name, []), supply.formats.get(name, ""))
         elif name in _FIXED:
@@ -287,6 +300,28 @@ def _supplied(name: str, values: Sequence[int], format: str) -> Iterator[str]:
     yield "    static int used;"
     yield f"    if (used >= {len(values)}) {exhausted}"
     yield "    return values[used++];"
+    yield "}"
+
+
+def _scanner(name: str, scans: Sequence[Scan]) -> Iterator[str]:
+    """Yield a function of the `scanf` family that stores the numbers of a trace."""
+    numbers = [number for scan in scans for number in scan.numbers]
+    stream = "void *stream, " if name.endswith("fscanf") else ""
+    yield f"int {name}({stream}const char *format, ...) {{"
+    yield f"    static const int results[] = {{{_numbers(scan.result for scan in scans)}}};"
+    yield f"    static const unsigned char sizes[] = {{{_numbers(size for size, _ in numbers) or 0}}};"
+    listed = ", ".join(_literal(value, wide=False) for _, value in numbers)
+    yield f"    static const unsigned long long values[] = {{{listed or 0}}};"
+    yield "    static int calls, used;"
+    yield f"    if (calls >= {len(scans)}) {{ certus_finish({ExitCode.EXHAUSTED}); return -1; }}"
+    yield "    __builtin_va_list targets;"
+    yield "    __builtin_va_start(targets, format);"
+    yield "    for (int i = 0; i < results[calls]; i++, used++) {"
+    yield f"        if (used >= {len(numbers)}) {{ certus_finish({ExitCode.EXHAUSTED}); return -1; }}"
+    yield "        __builtin_memcpy(__builtin_va_arg(targets, void *), &values[used], sizes[used]);"
+    yield "    }"
+    yield "    __builtin_va_end(targets);"
+    yield "    return results[calls++];"
     yield "}"
 
 

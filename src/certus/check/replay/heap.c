@@ -43,9 +43,8 @@ static void release(struct object *object, size_t *frame)
     fill(heap_shadow + (object->start - heap >> 3), object->size + 7 >> 3, FREED);
 }
 
-/* Return an object for the program, or null if the harness of a trace says that this allocation fails. A frame of
- * its own would leave a copy of the address on the stack, where `search_stack` finds it. */
-__attribute__((always_inline)) static inline void *request(size_t size, size_t align, size_t *frame)
+/* Return an object for the program, or null if the harness of a trace says that this allocation fails. */
+static void *request(size_t size, size_t align, size_t *frame)
 {
     return fails() ? 0 : allocate(size, align, frame);
 }
@@ -152,9 +151,11 @@ static unsigned long count_unreached(const struct object **first)
     return count;
 }
 
-__attribute__((noinline)) static void search_stack(void)
+/* Search local objects. `top` is where the frames of the program begin: below, functions of this runtime may have left
+ * copies of addresses. Without optimisation, the program keeps no address in a register when it calls a function. */
+static void search_locals(size_t top)
 {
-    search((size_t)OWN_FRAME, stack_start);
+    search(top, stack_start);
     for (int kind = 0; kind < CLASSES; kind++)
         for (size_t number = 0; rings[kind].active && number < FRAME_NUMBERS >> kind; number++)
             if (active_frames[(size_t)kind * FRAME_NUMBERS + number])
@@ -166,7 +167,7 @@ __attribute__((noinline)) static void search_stack(void)
 
 /* Count the objects that were not freed, and those of them that static objects do not lead to. When `main` has
  * returned, its local objects have ended; otherwise local objects may lead to others as well. */
-static void count_objects(int code)
+static void count_objects(int code, size_t top)
 {
     const struct object *first = 0;
     report->live = count_unreached(&first);
@@ -178,18 +179,18 @@ static void count_objects(int code)
     report->lost = count_unreached(&first);
     if (code != RETURNED && report->lost) {
         word unreached = report->lost;
-        __builtin_unwind_init();
-        search_stack();
+        search_locals(top);
         report->lost = count_unreached(&first);
         report->held = unreached - report->lost;
     }
     describe_object(first, first->start);
 }
 
-static void conclude(int code)
+/* End the run in the function with this frame. The program has called the function that has called it. */
+static void conclude(int code, size_t *frame)
 {
     static int concluded;
     if (concluded++ || !report || report->error != NO_ERROR) return;
     if (code == RETURNED || code == EXITED || code == ABORTED || code == ASSERTION || code == ERROR)
-        count_objects(code);
+        count_objects(code, frame[0] + 2 * sizeof(size_t));
 }

@@ -106,7 +106,7 @@ void *certus_map(size_t size)
 
 #ifdef CERTUS_SANITIZED
 static void prepare(void);
-static void conclude(int code);
+static void conclude(int code, size_t *frame);
 static void faulted(size_t address, size_t **registers, int cause);
 static void left_stack(size_t **registers);
 #endif
@@ -114,7 +114,7 @@ static void left_stack(size_t **registers);
 __attribute__((noreturn)) void certus_finish(int code)
 {
 #ifdef CERTUS_SANITIZED
-    conclude(code);
+    conclude(code, __builtin_frame_address(0));
 #endif
     if (certus_noted) code |= NOTED;
     for (;;) system_call(EXIT_GROUP, code, 0, 0, 0, 0);

@@ -234,7 +234,7 @@ def _place(visit: Visit, bounds: Mapping[str, LoopBound]) -> str:
     if visit.location is visit.frame.procedure.entry:
         return f"the recursion of {visit.frame.procedure.name}"
     span = visit.location.loop or visit.location.span
-    place = f"the loop at {visit.location.name}" if span is None else f"the loop at line {span.line}"
+    place = "a loop that begins the program" if span is None else f"the loop at line {span.line}"
     known_bound = bounds.get(visit.location.name)
     return place if known_bound is None else f"{place} (entered {_times(known_bound)})"
 

@@ -1,31 +1,26 @@
 """The engine `random`: a few runs on random inputs, which find shallow errors within milliseconds.
 
-The inputs of a run that reaches an error are made as simple as a short search can make them. Says Unknown if
-no run reaches an error: it never proves anything.
+The run that reaches an error is made short and its inputs simple (`interpreter.simplification`). Says Unknown
+if no run reaches an error: it never proves anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import PROGRAMS, Engine, NoOptions, ProgramForm, Role, Slot, Task
-from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace, Unknown, Unsafe, Verdict
 from certus.core.program import Program
-from certus.core.terms import Value
 
 if TYPE_CHECKING:
     from certus.interpreter.compile import Compiled
-    from certus.interpreter.interpreter import Run
 
 STEPS: Final = 2000  # of one run; or what may pass every edge twice, if that is more
 EVERY: Final = 8  # the last of each 8 runs gets steady inputs
 FURTHER: Final = 12  # times as many steps for it
-ALL_STEPS: Final = 400_000  # of all runs, and once more of those that simplify the inputs of one
+ALL_STEPS: Final = 400_000  # of all runs
 START: Final = 3000  # the cost of starting a run, in steps
 
 
@@ -56,6 +51,7 @@ def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
     from certus.engines.random.inputs import RunInputs
     from certus.interpreter.inputs import constants
     from certus.interpreter.interpreter import Ending, run
+    from certus.interpreter.simplification import simplified
 
     numbers = constants(compiled.program)
     limit = max(STEPS, 2 * len(compiled.program.edge))
@@ -71,52 +67,3 @@ def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
         following = number + 1 if inputs.asked else number + EVERY - 1 - number % EVERY
         number, left = following, left - START - end.steps
     return None
-
-
-def simplified(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Trace:
-    """Return a trace to the same error, in no more steps, with as many inputs 0, else 1, as a short greedy
-    search finds."""
-    from certus.interpreter.interpreter import Ending
-
-    left = ALL_STEPS
-    progress = True
-    while progress:
-        progress = False
-        for candidate in _simpler(trace):
-            end = _replayed(compiled, candidate, steps, budget) if left > 0 else None
-            if end is None:
-                return trace
-            left -= START + end.steps
-            if end.ending is Ending.ERROR and end.location.name == trace.error:
-                trace, steps, progress = candidate, end.steps, True
-                break
-    return trace
-
-
-def _replayed(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Run | None:
-    from certus.interpreter.inputs import ReplayInputs
-    from certus.interpreter.interpreter import run
-
-    try:
-        return run(compiled, ReplayInputs(compiled.program, trace), step_limit=steps + 1, budget=budget)
-    except BudgetExceeded:
-        return None
-
-
-def _simpler(trace: Trace) -> Iterator[Trace]:
-    """Yield traces with fewer or smaller inputs at one edge."""
-    for edge, executions in trace.inputs.items():
-        others: Mapping[int, tuple[tuple[Value, ...], ...]] = {
-            key: values for key, values in trace.inputs.items() if key != edge
-        }
-        yield replace(trace, inputs=others)
-        for kept in range(1, len(executions)):
-            yield replace(trace, inputs={**others, edge: executions[:kept]})
-        for number, values in enumerate(executions):
-            for most in (0, 1):
-                smaller = tuple(v if 0 <= v <= most else type(v)(most) for v in values)
-                if smaller != values:
-                    changed = (*executions[:number], smaller, *executions[number + 1 :])
-                    yield replace(trace, inputs={**others, edge: changed})
-    for variable in trace.initial:
-        yield replace(trace, initial={x: value for x, value in trace.initial.items() if x is not variable})

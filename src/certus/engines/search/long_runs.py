@@ -19,6 +19,7 @@ from certus.core.values import Datum
 from certus.interpreter.compile import Compiled
 from certus.interpreter.inputs import TraceInputs
 from certus.interpreter.interpreter import Ending, run
+from certus.interpreter.simplification import simplified
 
 EFFORT: Final = 2_500_000  # steps of all runs together
 SOME: Final = 1000  # a large number that few programs cannot count to
@@ -34,7 +35,7 @@ def long_error(compiled: Compiled, tried: Tried, budget: Budget) -> Trace | None
         inputs = _Steady(compiled.program, tried, choose)
         end = run(compiled, inputs, step_limit=left, budget=budget)
         if end.ending is Ending.ERROR:
-            return inputs.trace(end.location.name)
+            return simplified(compiled, inputs.trace(end.location.name), end.steps, budget)
         left -= end.steps
         if left <= 0 or not inputs.read:
             break

@@ -22,7 +22,6 @@ from certus.core.program import Alloc, Program, SourceObject
 from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
 from certus.core.walk import postorder, rebuild, substitute, transform, variables
 from certus.encoding.memory import MemoryLowering
-from certus.encoding.placement import BASE
 from certus.witness.write.scope import names_at
 
 _BREAK: Final = "mem$brk"  # the variables with the end of the last object
@@ -33,11 +32,12 @@ class Lexicon:
     """The variables of a program and of a proof about it. If the proof rests on a partition of memory,
     `cells` maps a variable that replaces memory to the variable with the object's address and an offset;
     `arrays` maps an array to a region and the offset of the field it holds in all objects there (None: their
-    bytes); `anchors` maps a region to the variable with the address, `BASE`, of its only object."""
+    bytes); `anchors` maps a region to the variable with the address, `base`, of its only object."""
 
     def __init__(self, program: Program, partition: Partition | None) -> None:
         self.program = program
         self.partition = partition
+        self.base = 0 if partition is None else partition.base
         self.cells: dict[Expr, tuple[Expr, int]] = {}
         self.arrays: dict[Expr, tuple[int, int | None]] = {}
         self.anchors: dict[int, Expr] = {}
@@ -206,7 +206,7 @@ class Vocabulary:
         if base is not None:
             base = objects.get(base)
         elif region in self.lexicon.anchors:
-            base, offset = self.lexicon.lowered(self.lexicon.anchors[region]), offset - BASE
+            base, offset = self.lexicon.lowered(self.lexicon.anchors[region]), offset - self.lexicon.base
         owner = None if base is None else self.objects.get(base)
         bits = None if owner is None else self._bits(owner, region, offset + field_offset, term.sort)
         return term if bits is None else bits
@@ -232,7 +232,8 @@ class Vocabulary:
         anchor = None if type_ is None else self.lexicon.anchors.get(type_.region)
         if constant.kind is not Kind.CONST or type_ is None or anchor is None:
             return None
-        target, offset = self.objects.get(self.lexicon.lowered(anchor)), int(constant.value) - BASE
+        target = self.objects.get(self.lexicon.lowered(anchor))
+        offset = int(constant.value) - self.lexicon.base
         if target is None or not (offset == 0 or 0 < offset <= extent(target.shape)):
             return None
         return self._address(target, offset, type_)

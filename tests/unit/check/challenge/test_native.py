@@ -185,7 +185,9 @@ def test_an_error_after_a_memory_error_is_no_contradiction(tmp_path: Path) -> No
     program = load_c(path, property=property_of_kinds(default_kinds())).program
     result = challenged(program, errors=replace(CALLS, kinds=("overflow",)))
     assert result.disagreement is None
-    assert result.reached == {}
+    assert [(kind, run.model) for kind, run in result.reached.items()] == [
+        ("invalid-write", "it has the memory error invalid-write")
+    ], "this contradicts a HOLDS about memory, not one about overflow"
     assert 0 < result.compared < RUNS
 
 

@@ -94,8 +94,9 @@ SPLIT = Partition(
         (with_region(storage="globals"), "exactly one object"),
         (with_region(wild=True), "only where addresses are arbitrary"),
         (with_region(wild=True, layout="free"), "every byte can be"),
-        (with_region(fields=None), "not an address|become pointers|numbers depend"),
-        (with_region(fields=None, holds=Pointer(0, 0)), "consist of bytes"),
+        (with_region(fields=None), "cannot be numbered"),
+        (with_region(fields=None, stride=1), "not an address|become pointers|numbers depend"),
+        (with_region(fields=None, stride=1, holds=Pointer(0, 0)), "that consist of bytes must be arbitrary"),
         (with_region(fields=None, holds=Pointer(0, 0), storage="globals"), "must be an array"),
     ],
 )

@@ -69,6 +69,13 @@ def replayed(program: Program, trace: Trace | None = None) -> CompiledReplay:
 
 
 CONFIRMED = {
+    "numbers that `fscanf` reads": """#include <stdio.h>
+        void reach_error(void);
+        int main() { short s; double d; long long n; int read = fscanf(stdin, "%hd %lf %lld", &s, &d, &n);
+            if (read == 3 && s > 0 && d > 0 && n < 4) reach_error(); }""",
+    "what `scanf` reads again and again": """#include <stdio.h>
+        void reach_error(void);
+        int main() { int n = 0, sum = 0; while (scanf("%d", &n) == 1) if ((sum += n) > 9) reach_error(); }""",
     "variables of a thread": """void reach_error(void); static __thread int n = 2; _Thread_local int m = 1;
         int main() { n += __VERIFIER_nondet_int(); if (n + m == 5) reach_error(); }""",
     "the error is only declared": """void reach_error(void);

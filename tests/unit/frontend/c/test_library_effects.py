@@ -199,8 +199,8 @@ PROGRAMS = {
 def test_the_error_is_not_excluded(property: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     path.write_text(f"extern void reach_error(void);\n{text}\n")
-    answer = verify(path, Settings(engine="bmc", property_name=property, timeout=60, execute=False)).answer
-    assert answer in ("VIOLATED", "UNKNOWN")
+    settings = Settings(engine="bmc", bound=200, property_name=property, timeout=60, execute=False)
+    assert verify(path, settings).answer in ("VIOLATED", "UNKNOWN")
 
 
 REFUTED_WRONGLY = {

@@ -349,6 +349,13 @@ def _round_up(size: int, align: int) -> int:
     return -(-size // align) * align
 
 
+def last_array(type_: Type) -> ArrayType | None:
+    """Return the array that an object of a type is or ends with."""
+    while isinstance(type_, StructType) and type_.fields:
+        type_ = type_.fields[-1]
+    return type_ if isinstance(type_, ArrayType) else None
+
+
 def holds_pointers(type_: Type) -> bool:
     """Return whether an object of a type contains pointers."""
     stack = [type_]

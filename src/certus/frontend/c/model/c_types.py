@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from certus.core.program import ArrayShape, RecordShape, ScalarShape, Shape
 from certus.frontend.c.ir.debug import Debug, Node
-from certus.frontend.c.ir.module import Module
+from certus.frontend.c.ir.module import Function, Module
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -77,6 +78,36 @@ def _pointer_kind(target: Node | None) -> str:
         return "p"
     name = target.string("name")
     return "a" if name == "__va_list_tag" else "u" if name.startswith("sockaddr") else "r"
+
+
+def passed_types(debug: Debug, function: Function) -> dict[int, list[int | None]]:
+    """Return the C types of the parameters of a declared function by their numbers in IR: none, where it is
+    not certain which parameter a number belongs to. A number or a pointer is one parameter in IR, a record
+    may be any number of them, and the place of the result is one too."""
+    types = debug.signature(function.debug)[1:]
+    if not types:
+        return {}
+    types = types[: len(types) - function.type.variadic]
+    places = [n for n, each in enumerate(function.parameters) if each.passing.sret is None]
+    declared: dict[int, list[int | None]] = {n: [] for n in places}
+    for numbers, order in ((places, types), (reversed(places), reversed(types))):
+        single = takewhile(lambda type_: _is_single(debug, type_), order)
+        declared.update((number, [type_]) for type_, number in zip(single, numbers, strict=False))
+    return declared
+
+
+def _is_single(debug: Debug, type_: int | None) -> bool:
+    """Return whether an argument of a type is one argument in IR."""
+    node = debug.plain(type_)
+    if node is None or node.tag == "pointer":
+        return node is not None
+    integer = debug.signed(type_) is not None and node.number("size") <= 64
+    return integer or node.fields.get("encoding") == "DW_ATE_float"
+
+
+def is_record(debug: Debug, type_: int | None) -> bool:
+    node = debug.plain(type_)
+    return node is not None and node.is_record
 
 
 def may_be(signature: str, result: str, parameters: str | None) -> bool:

@@ -11,7 +11,7 @@ object of a known type, it is passed cell by cell instead, and so is a record th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from certus.core.terms import INT, Expr, machine
@@ -27,6 +27,7 @@ from certus.frontend.c.ir.types import (
     Type,
     VectorType,
     VoidType,
+    last_array,
 )
 from certus.frontend.c.model.terms import (
     Cell,
@@ -206,17 +207,17 @@ class Roots:
 
     def _defined(self, definition: ir.Instruction | None) -> Root | None:
         if isinstance(definition, ir.Alloca):
-            return self._start(definition.type)
+            return self._start(definition.type, whole=definition.count is None)
         if isinstance(definition, ir.GetElementPointer):
             return self._indexed(definition.source, definition.base, definition.indices)
         return None
 
-    def _start(self, type_: Type, offset: int = 0) -> Root | None:
+    def _start(self, type_: Type, offset: int = 0, *, whole: bool = True) -> Root | None:
         try:
             self._module.layout.size(type_)
         except NotUnderstood:
             return None
-        return Root(type_, offset)
+        return Root(type_, offset, whole)
 
     def _indexed(self, source: Type, base: Operand, indices: list[Operand]) -> Root | None:
         """Return the root of an indexed pointer: inside the object of the base, if all indices are constant,
@@ -237,13 +238,13 @@ class Roots:
                 last, inside, member = type_, 0, False
         if outer is not None and constant:
             return Root(outer.type, outer.offset + total, outer.whole or member)
-        root = self._start(last, inside)
-        return None if root is None else replace(root, whole=member)
+        return self._start(last, inside, whole=member)
 
 
 def _is_open(type_: Type) -> bool:
-    """Return whether a member of this type may stand for an array of unknown length."""
-    return isinstance(type_, ArrayType) and type_.count <= 1
+    """Return whether an object of this type may end in an array of unknown length (`char text[1]`)."""
+    array = last_array(type_)
+    return array is not None and array.count <= 1
 
 
 # ---------------------------------------------------------------------------- parameters and results

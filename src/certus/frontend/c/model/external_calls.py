@@ -18,6 +18,7 @@ from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug
 from certus.frontend.c.ir.instructions import Operand
+from certus.frontend.c.ir.module import Function
 from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type, VoidType, holds_pointers
 from certus.frontend.c.library.models import STANDARD
 from certus.frontend.c.model import c_types, nondeterminism
@@ -58,19 +59,20 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
         body.unit.warn(name, "undefined-function", assumed, body.cursor.span, _DEFINE)
     body.registers.before_call()
     function = body.module.functions.get(name)
-    declared = [] if function is None else body.module.debug.signature(function.debug)[1:]
+    declared = {} if function is None else c_types.passed_types(body.module.debug, function)
     of_library = of_library or name in STANDARD
     approximate = _is_approximate(body, name, of_library=of_library)
     pure = function is not None and _PURE in function.attributes and not of_library
+    if not pure:
+        _expect_no_pointers(body, instruction, function, name)
     for number, (operand, passing) in enumerate((a.operand, a.passing) for a in instruction.arguments):
         if passing.sret is not None:
             _return_record(body, operand, passing.sret)
         elif passing.byval is None and isinstance(operand.type, PointerType) and not pure:
-            _pass(body, name, operand, declared[number : number + 1], approximate=approximate)
+            types = declared.get(number)
+            _pass(body, name, operand, types or [], approximate=approximate or types == [])
             if of_library and address_of(body, operand) is not NULL:
                 nondeterminism.read_unknown(body, address_of(body, operand), f"what `{name}` reads")
-        elif passing.byval is not None and holds_pointers(passing.byval) and not pure:
-            raise Unmodelled("unsupported-external-function", _WRITES.format(name), f"Define `{name}`.")
     if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
         check_heap(body, f"whether `{name}` ends the program")
         body.stop()
@@ -80,6 +82,15 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
     if not pure and not name.startswith(RESERVED):
         nondeterminism.renew_variables(body)
     _define_result(body, instruction, name, f"the result of `{name}`" if approximate else "")
+
+
+def _expect_no_pointers(body: Body, instruction: ir.Call, function: Function | None, name: str) -> None:
+    """Refuse records as arguments if they contain pointers, however they are passed."""
+    debug, copied = body.module.debug, [a.passing.byval for a in instruction.arguments]
+    types = [] if function is None else debug.signature(function.debug)[1:]
+    records = [t for t in types if c_types.is_record(debug, t)]
+    if any(c_types.holds_pointers(debug, t) for t in records) or any(t and holds_pointers(t) for t in copied):
+        raise Unmodelled("unsupported-external-function", _WRITES.format(name), f"Define `{name}`.")
 
 
 def _return_record(body: Body, operand: Operand, type_: Type) -> None:

@@ -14,6 +14,7 @@ from certus.core import build
 from certus.core.floats import F32, F64
 from certus.core.program import Store
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
+from certus.core.vocabulary import SCAN, SCANNED
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.model import floats, formats, nondeterminism
 from certus.frontend.c.model.checks import check, is_checked
@@ -40,10 +41,10 @@ def _begin(call: LibraryCall, *, scanned: bool = False) -> None:
         call.body.bar_counterexamples(call.read)
 
 
-def _between(call: LibraryCall, low: int, high: int, approximates: str = "") -> Expr:
+def _between(call: LibraryCall, low: int, high: int, approximates: str = "", prefix: str = "") -> Expr:
     """Return an input of the result type between two numbers."""
     sort = sort_of(call.instruction.result, signed=True)
-    result = call.body.havoc(sort, call.name, approximates)
+    result = call.body.havoc(sort, f"{prefix}{call.name}", approximates)
     if isinstance(sort, MachineSort):
         least, most = build.constant(low, sort), build.constant(min(high, sort.high), sort)
         call.body.assume(build.and_(build.le(least, result), build.le(result, most)))
@@ -176,7 +177,8 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     what = "" if outside else call.read
     if outside:
         _begin(call)
-    result = _between(call, -1, len(targets), what)
+    supplied = outside and all(kind in ("any", formats.FLOATING) for kind, _ in conversions)
+    result = _between(call, -1, len(targets), what, SCAN if supplied else "")
     if outside:
         _try_again(call, result)
     for number, target in enumerate(targets):
@@ -184,19 +186,20 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
         unknown = what or ("" if kind in ("any", formats.FLOATING) else _SCANNED_TEXT)
         below = build.lt(build.constant(number, result.sort), result)
         success = below if conversions else maybe(body, what)
-        body.when(success, partial(_scanned, body, target, kind, size, unknown))
+        source = SCANNED if supplied else None
+        body.when(success, partial(_scanned, body, target, kind, size, unknown, source))
     call.define(result)
 
 
-def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str) -> None:
-    """Write the value of a conversion: a number of `size` bytes, or text. No text denotes a signalling
-    NaN."""
+def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str, source: str | None) -> None:
+    """Write the value of a conversion: a number of `size` bytes, or text; `source` says where it comes from.
+    No text denotes a signalling NaN."""
     address = address_of(body, target)
     if kind == "text" and size and is_checked(body, "write"):
         nondeterminism.write_checked(body, address, build.integer(size), reads)
     elif kind != "text":
+        value = body.havoc(machine(8 * size, signed=False), source, reads)
         check(body, address, size, "write")
-        value = body.havoc(machine(8 * size, signed=False), approximates=reads)
         if kind == formats.FLOATING:
             format = F32 if size == 4 else F64
             body.assume(build.not_(floats.is_class(format, value, _SIGNALLING)))

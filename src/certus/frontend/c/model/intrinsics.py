@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 _COMMENT: Final = re.compile(r"/\*.*?\*/|#[^\n]*", re.DOTALL)
-_ROUNDING: Final = re.compile(r"ldmxcsr|fldcw|fldenv|rstor")  # instructions that may set the rounding mode
+_ROUNDING: Final = re.compile(  # instructions that may set the rounding mode
+    r"ldmxcsr|fldcw|fldenv|rstor|fn?init|fn?save", re.IGNORECASE
+)
 _CLOBBERS: Final = (
     "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
 )

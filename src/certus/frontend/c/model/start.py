@@ -14,7 +14,7 @@ from certus.core.vocabulary import ARGUMENT, LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import holds_pointers
+from certus.frontend.c.ir.types import holds_pointers, last_array
 from certus.frontend.c.library.models import STREAMS, VARIABLES
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.checks import check_heap
@@ -98,7 +98,9 @@ class Start:
         try:
             constant = static.module.initialiser(static.variable)
             if constant is None:
-                if WRITE in self.unit.rules.memory and not static.extent:
+                array = last_array(static.variable.type)
+                checked = WRITE in self.unit.rules.memory and not static.extent
+                if checked or (array is not None and array.count == 0):
                     raise Unmodelled("unsupported-extern", f"`{static.name}`, whose size is not declared,")
                 self._outside(static)
                 return

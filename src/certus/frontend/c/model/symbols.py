@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 FUNCTION_SPACING: Final = 16
+ERROR_CODES: Final = 4096  # the last addresses, from which programs make pointers such as `ERR_PTR(-12)`
 SHOWN: Final = 24  # characters of a string literal in its name
 _LONGEST: Final = 1000  # steps from an alias to its object
 
@@ -246,9 +247,9 @@ class Symbols:
         return self.addresses[key][2]
 
     def _code_address(self, module: Module) -> Expr:
-        """Return a new constant that is not the address of an object."""
+        """Return a new constant that is neither the address of an object nor an error code."""
         number = len(self.addresses) + len(self._labels) + 1
-        return build.integer((1 << module.layout.pointer_bits) - FUNCTION_SPACING * number)
+        return build.integer((1 << module.layout.pointer_bits) - ERROR_CODES - FUNCTION_SPACING * number)
 
     def label_address(self, module: Module, function: str, label: str) -> Expr:
         """Return the constant address of a label."""

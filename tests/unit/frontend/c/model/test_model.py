@@ -307,6 +307,8 @@ def test_assembly_gives_values_that_no_counterexample_may_use(tmp_path: Path) ->
         ("int main(void) { __float128 d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
         ('int main(void) { __asm__ goto("jmp %l0" : : : : l); l: return 0; }', "unsupported-asm"),
         ('int main(void) { int m = 0x5f80; __asm__("ldmxcsr %0" : : "m"(m)); }', "unsupported-asm"),
+        ('int main(void) { int m = 0x5f80; __asm__("LDMXCSR %0" : : "m"(m)); }', "unsupported-asm"),
+        ('int main(void) { __asm__("fninit"); }', "unsupported-asm"),
         ("int __builtin_x(int);\nint main(void) { return __builtin_x(1); }", "unsupported-builtin"),
         (
             "typedef _Bool B __attribute__((ext_vector_type(8)));\nB b = {1, 0, 1};\n"
