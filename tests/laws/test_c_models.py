@@ -32,6 +32,9 @@ unsigned char __certus_unknown_byte(void) { return next(); }
 unsigned short __certus_unknown_short(void) { return next(); }
 unsigned __certus_unknown_int(void) { return next() % 8; }
 unsigned long long __certus_unknown_word(void) { return next() % 4; }
+double __certus_unknown_part(void) { return next(); }
+float __certus_unknown_partf(void) { return next(); }
+long double __certus_unknown_partl(void) { return next(); }
 unsigned char __certus_input_byte(void) { return next() % 4 ? next() : 10; }
 unsigned __certus_input_argument_length(void) { return next() % 9; }
 unsigned char __certus_input_argument_byte(void) { return next() % 255 + 1; }
@@ -56,8 +59,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     assert compiler is not None
     made = directory / "models.so"
     flags = ("-shared", "-fPIC", "-O1", "-w", "-std=gnu17", "-ffreestanding", "-fwrapv", "-Wl,-Bsymbolic")
-    # math.c uses builtins that gcc lacks; programs in tests/programs/c compare it with the compiled program
-    models = (path for path in sorted(MODELS.glob("*.c")) if path.name != "math.c")
+    # These use builtins that gcc lacks; programs in tests/programs/c compare them with the compiled program.
+    models = (path for path in sorted(MODELS.glob("*.c")) if path.name not in ("classes.c", "math.c"))
     sources = [str(path) for path in (*models, directory / "support.c")]
     subprocess.run([str(compiler), *flags, *sources, "-o", str(made)], check=True)
     return ctypes.CDLL(str(made))

@@ -30,6 +30,12 @@ _TYPE = re.compile(
 # names that glibc's headers do not declare, or only by another name
 UNDECLARED = [
     "__bzero",
+    "__divdc3",
+    "__divsc3",
+    "__divxc3",
+    "__fpclassifyd",
+    "__isinfd",
+    "__isnand",
     "__isoc23_strtol",
     "__isoc23_strtoll",
     "__isoc23_strtoul",
@@ -37,6 +43,7 @@ UNDECLARED = [
     "__muldc3",
     "__mulsc3",
     "__mulxc3",
+    "__signbitd",
     "__stpcpy",
     "__strdup",
     "__strtok_r",

@@ -35,9 +35,21 @@ MODELS: Final = (
     ("world.c", "i(F) atexit"),
     ("math.c", "f(fp) frexp frexpf modf modff f(fi) ldexp ldexpf scalbn scalbnf scalbln scalblnf"),
     ("math.c", "f(ff) nextafter nextafterf f(f) logb logbf i(f) ilogb ilogbf"),
+    (
+        "classes.c",
+        "i(f) isnan isnanf isnanl isinf isinff isinfl finite finitef finitel __isnan __isnanf __isnanl",
+    ),
+    (
+        "classes.c",
+        "i(f) __isinf __isinff __isinfl __finite __finitef __finitel __signbit __signbitf __signbitl",
+    ),
+    ("classes.c", "i(f) isnan isnanf isnanl isinf isinff isinfl finite finitef finitel __signbit __signbitf"),
+    ("classes.c", "i(f) __isnan __isnanf __isnanl __isinf __isinff __isinfl __finite __finitef __finitel"),
+    ("classes.c", "i(f) __signbitl __fpclassify __fpclassifyf __fpclassifyl"),
+    ("classes.c", "i(f) __isnand __isinfd __signbitd __fpclassifyd"),
     ("complex.c", "f(f) creal crealf creall cimag cimagf cimagl conj conjf conjl cproj cprojf cprojl"),
     ("complex.c", "f(f) cabs cabsf cabsl carg cargf cargl"),
-    ("complex.c", "__muldc3 __mulsc3 __mulxc3"),
+    ("complex.c", "__muldc3 __mulsc3 __mulxc3 __divdc3 __divsc3 __divxc3"),
     ("time.c", "f(ii) difftime"),
 )
 OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name

@@ -87,8 +87,7 @@ def scalars(layout: Layout, type_: Type) -> list[Cell] | None:
             size = layout.size(part.element)
             stack += [(offset + i * size, part.element) for i in reversed(range(part.count))]
         else:
-            size = layout.store_size(part)
-            cells += ((offset, size),) if size in _SIMPLE else words(offset, offset + size)
+            cells += simple([(offset, layout.store_size(part))])
     return cells if len(cells) <= UNROLLED else None
 
 

@@ -16,8 +16,8 @@ from typing import Final
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block, predecessors
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
+from certus.frontend.c.model.flow import SLOT
 
-SLOT: Final = "cleanup.dest.slot"
 Point = tuple[str, int | None]  # a block, and the number that it is entered with if that matters
 
 

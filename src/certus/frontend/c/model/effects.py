@@ -19,10 +19,19 @@ from certus.frontend.c.model.cells import UNROLLED, cells_at, words
 from certus.frontend.c.model.checks import check, end, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
-from certus.frontend.c.model.reads import EXTENTS, check_others
 from certus.frontend.c.model.terms import NULL, Unmodelled
 
 Result = Callable[[LibraryCall], Expr]
+
+# Sizes in bytes of types that functions read or write: ILP32, LP64.
+EXTENTS: Final[dict[str, tuple[int, int]]] = {
+    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
+    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
+    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
+    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
+    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
+    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
+}
 
 
 @with_options
@@ -45,6 +54,8 @@ def effects(
     for write in writes:
         write(call)
     if is_checked(call.body, "read"):
+        from certus.frontend.c.model.reads import check_others
+
         check_others(call)
     if not returns:
         call.body.bar_counterexamples(f"what happens after `{call.name}`")

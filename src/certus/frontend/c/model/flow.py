@@ -19,8 +19,8 @@ from certus.core.loops import postdominators
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
-from certus.frontend.c.model.cleanups import SLOT, threaded
 
+SLOT: Final = "cleanup.dest.slot"  # the variable that holds the targets of jumps, with lifetime markers
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
 QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
 DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
@@ -33,6 +33,8 @@ class Flow:
         """`mark` adds markers of lifetimes."""
         self.entry = blocks[0].label
         if any(isinstance(each, ir.Alloca) and each.name == SLOT for each in blocks[0].instructions):
+            from certus.frontend.c.model.cleanups import threaded
+
             blocks = threaded(blocks)
         blocks = blocks if mark is None else mark(blocks)
         if any(block.label.startswith("handler.") for block in blocks):

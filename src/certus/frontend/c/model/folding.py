@@ -231,17 +231,22 @@ def _is_simple(body: Body, instruction: ir.Instruction) -> bool:
         case ir.Alloca():
             return instruction.name in body.locals.slots
         case ir.Call(callee=Symbol(name=name)):
-            if name.startswith(("__certus_unspecified_", "__ubsan_handle_")) or is_checked(name):
+            if name.startswith(("__certus_unspecified_", "__ubsan_handle_")) or _is_computed(name):
                 return True
             called = body.unit.definition(body.module, name)
             return called is not None and not body.unit.is_program(called.module) and is_foldable(called)
         case ir.Convert():
-            return instruction.operation in ("trunc", "zext", "sext")
+            return instruction.operation in ("trunc", "zext", "sext", "bitcast")
         case ir.Compare():
             return not instruction.floating
         case ir.Binary():
             return instruction.operation[0] != "f" and "div" not in instruction.operation
     return isinstance(instruction, _SIMPLE)
+
+
+def _is_computed(name: str) -> bool:
+    """Return whether a function is an intrinsic whose value is a term."""
+    return is_checked(name) or name.startswith("llvm.is.fpclass.")
 
 
 def folded(caller: Body, callee: Body, arguments: tuple[Expr, ...]) -> Expr:
@@ -337,7 +342,7 @@ class _Fold:
             claim_folded(self.caller, function, build.or_(build.not_(self.reached), holds))
         elif function.startswith("__certus_unspecified_"):
             self.values[name] = unspecified(self.caller, function, instruction)
-        elif is_checked(function):
+        elif _is_computed(function):
             intrinsics.lower(callee, instruction, function)
         else:
             called = callee.unit.definition(callee.module, function)

@@ -16,7 +16,7 @@ from certus.core.program import Store
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import SCAN, SCANNED
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.model import floats, formats, nondeterminism, reads
+from certus.frontend.c.model import floats, formats, nondeterminism
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
@@ -29,16 +29,15 @@ if TYPE_CHECKING:
 _ONE: Final = build.constant(1, U8)
 _ZERO: Final = build.constant(0, U8)
 # If a program mentions one of these, what it reads may depend on what it wrote.
-_WRITTEN_BACK: Final = "ungetc tmpfile tmpfile64 fmemopen pipe pipe2 socketpair"
-_SCANNERS: Final = "scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf"
+_WRITTEN_BACK: Final = ("ungetc", "tmpfile", "tmpfile64", "fmemopen", "pipe", "pipe2", "socketpair")
+_PREFIXES: Final = ("", "__isoc99_", "__isoc23_")
+_SCANNERS: Final = tuple(f"{prefix}{name}" for prefix in _PREFIXES for name in ("scanf", "fscanf"))
 
 
 def _begin(call: LibraryCall, *, scanned: bool = False) -> None:
     """Bar counterexamples where the program may have written what it reads or, if `scanned`, where a number
     that was read before decides what comes next."""
-    if call.body.unit.symbols.mentions(*_WRITTEN_BACK.split()):
-        call.body.bar_counterexamples(call.read)
-    if scanned and call.body.unit.symbols.mentions(*_SCANNERS.split()):
+    if call.body.unit.symbols.mentions(*_WRITTEN_BACK, *(_SCANNERS if scanned else ())):
         call.body.bar_counterexamples(call.read)
 
 
@@ -71,7 +70,7 @@ def seed(call: LibraryCall) -> None:
 def character(call: LibraryCall) -> None:
     """Read a character between 0 and 255, or -1 at the end of the input."""
     _begin(call)
-    if not call.body.unit.symbols.mentions(*_SCANNERS.split()):
+    if not call.body.unit.symbols.mentions(*_SCANNERS):
         call.define(_between(call, -1, 255))
         return
     sort = sort_of(call.instruction.result, signed=True)  # it may follow a number
@@ -171,6 +170,8 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     body, targets, text = call.body, call.arguments[format + 1 :], formats.literal(call, format)
     conversions = formats.scanned(text, len(targets), body.layout.word)
     if text is None and is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
         reads.check_string(body, call.address(format))
     outside = outside and bool(conversions)
     what = "" if outside else call.read
@@ -227,6 +228,8 @@ def print_(
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
     if is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
         lengths = reads.check_strings(call, format)
         if buffer is not None:
             reads.write_text(call, format, buffer, limit, lengths)

@@ -12,8 +12,8 @@ from certus.core.program import UNSPECIFIED, Store
 from certus.core.terms import BOOL, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VoidType
-from certus.frontend.c.model import external_calls, floats, math_functions, memory, operations, terms
+from certus.frontend.c.ir.types import PointerType, StructType, Type, VoidType
+from certus.frontend.c.model import external_calls, math_functions, memory, operations, terms
 from certus.frontend.c.model.checks import check, end
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of, variable_at
@@ -164,21 +164,11 @@ def _reduced(value: Value, operation: str) -> Expr:
     return functools.reduce(lambda a, b: combine(operation, a, b), operations.lanes(value))
 
 
-def _float(body: Body, instruction: ir.Call, name: str, numbers: Sequence[Expr]) -> Expr:
-    """Return the result of an intrinsic on floating-point numbers."""
-    result = operations.element_of(instruction.result)
-    types = [operations.element_of(operand.type) for operand in _numbers(instruction)]
-    value = math_functions.intrinsic(body, name, numbers, types, result)
-    if value is None:
-        raise Unmodelled("unsupported-float", f"the builtin `{name}`")
-    if isinstance(result, FloatType) and not math_functions.passes_operand(name):
-        value = floats.opened(body, value, floats.format_of(result), instruction.name)
-    return value
-
-
 def _computed(body: Body, instruction: ir.Call, name: str, *numbers: Expr) -> Expr:
     if math_functions.is_float_intrinsic(name):
-        return _float(body, instruction, name, numbers)
+        types = [operations.element_of(operand.type) for operand in _numbers(instruction)]
+        result = operations.element_of(instruction.result)
+        return math_functions.intrinsic(body, name, numbers, types, result, instruction.name)
     if name.startswith("llvm.abs."):
         a = signed(numbers[0])
         return build.ite(build.lt(a, build.constant(0, a.sort)), build.neg(a), a)

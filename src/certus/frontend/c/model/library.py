@@ -35,7 +35,6 @@ from certus.frontend.c.model.nondeterminism import (
     with_options,
 )
 from certus.frontend.c.model.operands import address_of, term_of
-from certus.frontend.c.model.reads import check_reads
 from certus.frontend.c.model.terms import U8, Unmodelled, as_sort, is_scalar, sort_of, truth
 from certus.frontend.c.source import expressions
 
@@ -406,6 +405,8 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
     if is_checked(body, "read") and not isinstance(function.meaning, Model):
+        from certus.frontend.c.model.reads import check_reads
+
         check_reads(called, function.reads)
     function.meaning(called)
     if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
@@ -436,5 +437,7 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))
     else:
-        what, type_ = f"what `{body.name}` does" if "_unknown_" in name else "", instruction.result
+        what, type_ = "", instruction.result
+        if "_unknown_" in name:
+            what = f"what `{body.name.removeprefix('$')}` does"
         body.registers.define(instruction, body.havoc(sort_of(type_), _ARGUMENT_INPUTS.get(name), what))

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build, float_terms
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
-from certus.core.program import UNSPECIFIED, Assign
+from certus.core.program import Assign
 from certus.core.terms import Expr, Kind, MachineSort, Sort, machine
-from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
-from certus.frontend.c.model import floats, memory
+from certus.frontend.c.ir.types import FloatType, IntegerType, Type
+from certus.frontend.c.model import floats
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning
-from certus.frontend.c.model.operands import assembled
-from certus.frontend.c.model.terms import Lanes, Unmodelled, from_bool, sort_of
+from certus.frontend.c.model.terms import Unmodelled, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -79,34 +78,6 @@ _INTRINSICS: Final = {"minnum": "fmin", "maxnum": "fmax", "minimumnum": "fmin", 
 _TO_INTEGER: Final = {"lrint": None, "llrint": None, "lround": AWAY, "llround": AWAY}
 
 
-# ------------------------------------------------------------------------------------ classification
-
-
-def _positive_number(body: Body, sort: MachineSort, condition: Expr) -> Expr:
-    """Return any number other than zero if a condition holds, and otherwise zero."""
-    more = build.wrap(body.havoc(machine(30, signed=False), UNSPECIFIED), sort)
-    one = build.add(more, build.constant(1, sort))
-    return build.ite(condition, one, build.constant(0, sort))
-
-
-def _classified(body: Body, name: str, format: Format, a: Expr, sort: MachineSort) -> Expr:
-    def number(value: int) -> Expr:
-        return build.constant(value, sort)
-
-    if name == "isinf":  # with the sign, as the C library of GNU
-        infinite, negative = floats.is_class(format, a, 516), floats.is_negative(format, a)
-        return build.ite(infinite, build.ite(negative, number(-1), number(1)), number(0))
-    if name == "fpclassify":
-        result = number(4)
-        for value, mask in ((3, 16 | 128), (2, 32 | 64), (1, 4 | 512), (0, 3)):
-            result = build.ite(floats.is_class(format, a, mask), number(value), result)
-        return result
-    if name == "signbit":
-        return _positive_number(body, sort, floats.is_negative(format, a))
-    mask = {"isnan": 3, "finite": 8 | 16 | 32 | 64 | 128 | 256}[name]
-    return from_bool(floats.is_class(format, a, mask), sort)
-
-
 # ------------------------------------------------------------------------------- bounded functions
 
 _OF_ONE_OPERAND: Final = (
@@ -161,7 +132,7 @@ def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
 def _plain_name(name: str) -> str:
     """Return the name of a function without the suffix of its type and underscores."""
     bare = name.strip("_")
-    return bare if bare in (*_COUNTS, *_TO_INTEGER, *_CLASSES) else bare[:-1]
+    return bare if bare in (*_COUNTS, *_TO_INTEGER) else bare[:-1]
 
 
 def _result(
@@ -173,12 +144,10 @@ def _result(
     if name in _EXACT:
         count, compute = _EXACT[name]
         return compute(body, format, operands[:count])
-    if name not in _TO_INTEGER and name not in _CLASSES:
+    if name not in _TO_INTEGER:
         return None
     sort = sort_of(type_, signed=True)
     assert isinstance(sort, MachineSort)
-    if name in _CLASSES:
-        return _classified(body, name, format, operands[0], sort)
     return floats.to_integer(format, _rounded(_TO_INTEGER[name])(body, format, operands), sort)
 
 
@@ -186,7 +155,7 @@ def function(call: LibraryCall) -> None:
     """Lower a call of a function of `math.h`."""
     name, body, result = _plain_name(call.name), call.body, call.instruction.result
     format = floats.format_of(call.operand(0).type)
-    if name not in _TO_INTEGER and name not in _CLASSES and floats.format_of(result) is not format:
+    if name not in _TO_INTEGER and floats.format_of(result) is not format:
         raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
     value = _result(body, name, format, _patterns(call, format, _COUNTS.get(name, 1)), result, call.name)
     assert value is not None
@@ -224,34 +193,10 @@ def rounding_number(body: Body, sort: Sort) -> Expr:
     return number
 
 
-def complex_result(call: LibraryCall) -> None:
-    """The functions of compilers for quotients of complex numbers: any result, since compilers compute it
-    differently."""
-    body, result = call.body, call.instruction.result
-    placed = call.instruction.arguments[0].passing.sret if call.instruction.arguments else None
-    type_ = placed or result
-    if isinstance(type_, StructType):
-        parts = type_.fields
-    elif isinstance(type_, VectorType):
-        parts = (type_.element,) * type_.count
-    else:
-        raise Unmodelled("unsupported-float", f"the function `{call.name}`")
-    values = [body.havoc(sort_of(part), approximates=call.result) for part in parts]
-    value = Lanes(tuple(values)) if isinstance(type_, VectorType) else assembled(body, type_, values)
-    if placed is not None:
-        memory.write(body, call.address(0), value, type_, None)
-    else:
-        call.define(value)
-
-
 def not_a_number(call: LibraryCall) -> None:
     """`nan(text)`: a quiet NaN."""
     format = floats.format_of(call.instruction.result)
     call.define(floats.opened(call.body, floats.constant(format.nan, format), format, call.instruction.name))
-
-
-_OF_MACS: Final = ("__signbitd", "__isnand", "__isinfd", "__fpclassifyd")  # of double
-_CLASSES: Final = ("isnan", "isinf", "finite", "fpclassify", "signbit")
 
 
 def _all(names: Iterable[str]) -> list[str]:
@@ -260,12 +205,10 @@ def _all(names: Iterable[str]) -> list[str]:
 
 
 def _table() -> tuple[tuple[Meaning, str], ...]:
-    of_classes = ("isnan", "isinf", "finite", *(f"__{name}" for name in _CLASSES))
     return (
         *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
-        (function, f"i(f) {' '.join((*_all((*_TO_INTEGER, *of_classes)), *_OF_MACS))}"),
+        (function, f"i(f) {' '.join(_all(_TO_INTEGER))}"),
         (not_a_number, "f(p) nan nanf nanl"),
-        (complex_result, "__divdc3 __divsc3 __divxc3"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),
     )
@@ -291,19 +234,25 @@ def _plain_intrinsic(name: str) -> str:
     return _INTRINSICS.get(word, word)
 
 
-def intrinsic(body: Body, name: str, args: Operands, types: Sequence[Type], result: Type) -> Expr | None:
-    """Return the result of an intrinsic on floating-point numbers before it is opened; None if it is not
-    known."""
+def intrinsic(
+    body: Body, name: str, args: Operands, types: Sequence[Type], result: Type, register: str | None
+) -> Expr:
+    """Return the result of an intrinsic on floating-point numbers, which gets the name `register`."""
     word, format = _plain_intrinsic(name), floats.format_of(types[0])
     operands = [
         floats.pattern(a, format) for a, t in zip(args, types, strict=True) if isinstance(t, FloatType)
     ]
-    if word == "is.fpclass":
-        mask = args[1]
-        return floats.is_class(format, operands[0], int(mask.value)) if mask.kind is Kind.CONST else None
+    if word == "is.fpclass" and args[1].kind is Kind.CONST:
+        return floats.is_class(format, operands[0], int(args[1].value))
     if word in ("fptosi.sat", "fptoui.sat") and isinstance(result, IntegerType):
         return _saturated(format, operands[0], machine(result.bits, signed=word == "fptosi.sat"))
-    return operands[0] if word == "canonicalize" else _result(body, word, format, operands, result, name)
+    if word == "canonicalize":
+        return operands[0]
+    value = _result(body, word, format, operands, result, name)
+    if value is None:
+        raise Unmodelled("unsupported-float", f"the builtin `{name}`")
+    opens = isinstance(result, FloatType) and word not in _PASSED
+    return floats.opened(body, value, floats.format_of(result), register) if opens else value
 
 
 def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
@@ -316,12 +265,6 @@ def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
     )
     inside = build.ite(float_terms.float_fits(a, format, sort), value, beyond)
     return build.ite(floats.is_number(format, a), inside, build.constant(0, sort))
-
-
-def passes_operand(name: str) -> bool:
-    """Return whether the result of an intrinsic may be an operand, so that its bits are not open."""
-    word = _plain_intrinsic(name)
-    return word in _PASSED or word == "canonicalize"
 
 
 _CLASSIFYING: Final = "isnan finite isinf __isnan __finite __isinf __fpclassify"

@@ -12,8 +12,8 @@ from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
 from certus.frontend.c.ir.instructions import Local, Operand
-from certus.frontend.c.model import bit_fields, terms
 from certus.frontend.c.model import cells as layouts
+from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
 from certus.frontend.c.model.checks import check, check_constant, is_checked, is_valid
 from certus.frontend.c.model.operands import address_of, value_is_signed, value_of, variable_at
@@ -67,6 +67,8 @@ def _emit_load(body: Body, target: Expr, address: Expr) -> None:
 def _read_field(body: Body, load: ir.Load, address: Expr, size: int) -> Expr | None:
     """Load only the bytes of a bit-field; return the unit of `size` bytes that it is stored in. None if the
     whole unit is valid or needed."""
+    from certus.frontend.c.model import bit_fields
+
     field = bit_fields.read_bytes(body, load)
     if field is None or is_valid(body, address, build.integer(size), "write"):
         return None
@@ -159,6 +161,8 @@ def store(body: Body, instruction: ir.Store) -> None:
 
 def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size: int) -> bool:
     """Store only the bytes of a bit-field; return false if the whole unit is valid or needed."""
+    from certus.frontend.c.model import bit_fields
+
     field = bit_fields.written_bytes(body, store)
     if field is None or is_valid(body, address, build.integer(size), "write"):
         return False

@@ -21,6 +21,7 @@ from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import formats, nondeterminism
 from certus.frontend.c.model.c_types import HANDLE, STRING
 from certus.frontend.c.model.checks import check
+from certus.frontend.c.model.effects import EXTENTS
 from certus.frontend.c.model.formats import Conversion
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
@@ -30,15 +31,6 @@ from certus.frontend.c.model.terms import NULL, as_sort
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-# Sizes in bytes of types that functions read or write: ILP32, LP64.
-EXTENTS: Final[dict[str, tuple[int, int]]] = {
-    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
-    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
-    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
-    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
-    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
-    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
-}
 _LONGEST: Final = build.integer(2**31)  # more characters than any string that is printed has
 _BASES: Final = {"d": 10, "i": 10, "u": 10, "x": 16, "X": 16, "o": 8}
 _TEXT: Final = "the length of the text that a function of the `printf` family writes"

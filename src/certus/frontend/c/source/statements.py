@@ -345,13 +345,8 @@ class Statements:
 
     def enclosing_if(self, token: int) -> tuple[int, int] | None:
         """Return the range of the innermost `if` statement whose body contains a token."""
-        for number in range(self._number(token) - 1, -1, -1):
-            part = self.parts[number]
-            if part.kind is Kind.FUNCTION:
-                break
-            if part.kind is Kind.IF and part.last < token <= part.end:
-                return part.begin, part.end
-        return None
+        around = (each for each in self.before(token) if each.last < token <= each.end)
+        return next(((each.begin, each.end) for each in around if each.kind is Kind.IF), None)
 
     def stretches(self, part: Part) -> list[tuple[int, int]]:
         """Return the first and last tokens of the three parts in the head of a `for`."""

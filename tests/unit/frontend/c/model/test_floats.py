@@ -191,6 +191,16 @@ SIGN = """int main(void) { volatile double zero = 0; double nan = zero / zero;
     union { double number; unsigned long long bits; } both = {nan};"""
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("type_", ["float", "double", "long double"])
+def test_quotients_of_complex_numbers_have_any_value(type_: str, model: str, tmp_path: Path) -> None:
+    text = f"""int main(void) {{ {type_} _Complex z = __VERIFIER_nondet_float(), q = z / (z + 1);
+        return __real__ q != 1.5 || __imag__ q != 2.5; }}"""
+    edges = [edge for each in loaded(tmp_path, text, model).procedures.values() for edge in each.edges]
+    unknown = [edge.op.approximates for edge in edges if isinstance(edge.op, Havoc)]
+    assert len([why for why in unknown if re.fullmatch("what `__div[dsx]c3` does", why)]) == 2
+
+
 @pytest.mark.parametrize(
     "condition", ["both.bits >> 63 == 0", "both.bits >> 63 == 1", "both.bits << 13 == 0"]
 )

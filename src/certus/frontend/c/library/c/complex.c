@@ -1,4 +1,5 @@
-/* Functions of <complex.h> that split complex numbers, and the products of compilers that are no numbers. */
+/* Functions of <complex.h> that split complex numbers, and what compilers call for quotients and for products that are
+ * no numbers. */
 
 #include "certus.h"
 
@@ -66,3 +67,15 @@ PARTS(long double, l)
 PRODUCT(double, , __muldc3)
 PRODUCT(float, f, __mulsc3)
 PRODUCT(long double, l, __mulxc3)
+
+/* A quotient has any value, since compilers compute it differently. */
+#define QUOTIENT(type, suffix, name)                                                                                  \
+    type __certus_unknown_part##suffix(void);                                                                         \
+    type _Complex name(type a, type b, type c, type d)                                                                \
+    {                                                                                                                 \
+        return of_parts##suffix(__certus_unknown_part##suffix(), __certus_unknown_part##suffix());                    \
+    }
+
+QUOTIENT(double, , __divdc3)
+QUOTIENT(float, f, __divsc3)
+QUOTIENT(long double, l, __divxc3)
