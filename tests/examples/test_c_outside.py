@@ -65,9 +65,11 @@ def test_arrays_whose_length_is_not_known(array: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("declared", ["int a[]", "struct { int n, a[]; } a"])
 def test_an_array_of_another_file_has_any_length(declared: str, tmp_path: Path) -> None:
-    element = "a.a[1]" if "struct" in declared else "a[1]"
-    body = f"{element} = 0; if ({element}) reach_error();"
-    assert answer(tmp_path / "p.c", f"extern {declared};", body) == "UNKNOWN"
+    element = "a.a[70000]" if "struct" in declared else "a[70000]"
+    written = f"{element} = 0; b[0] = 1; if ({element}) reach_error();"
+    assert answer(tmp_path / "p.c", f"extern {declared}; extern int b[];", written) == "HOLDS"
+    read = f"if ({element}) reach_error();"
+    assert answer(tmp_path / "p.c", f"extern {declared};", read) == "UNKNOWN"
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,10 @@ class Roots:
             return self._known[name]
         if isinstance(pointer, Symbol):
             variable = self._module.globals.get(pointer.name)
-            return None if variable is None else self._start(variable.type)
+            if variable is None:
+                return None
+            array = last_array(variable.type)  # without a length, if only another file knows it
+            return self._start(variable.type, whole=array is None or array.count > 0)
         if isinstance(pointer, Expression) and pointer.operation == "getelementptr":
             assert pointer.source is not None
             return self._indexed(pointer.source, pointer.operands[0], pointer.operands[1:])

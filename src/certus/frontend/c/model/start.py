@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from certus.core import build
 from certus.core.diagnostic import Span
-from certus.core.program import Alloc, Assign, Call, Havoc, Store
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Store
 from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.vocabulary import ARGUMENT, LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import holds_pointers, last_array
+from certus.frontend.c.ir.types import holds_pointers
 from certus.frontend.c.library.models import STREAMS, VARIABLES
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.checks import check_heap
@@ -98,10 +99,6 @@ class Start:
         try:
             constant = static.module.initialiser(static.variable)
             if constant is None:
-                array = last_array(static.variable.type)
-                checked = WRITE in self.unit.rules.memory and not static.extent
-                if checked or (array is not None and array.count == 0):
-                    raise Unmodelled("unsupported-extern", f"`{static.name}`, whose size is not declared,")
                 self._outside(static)
                 return
             for offset, _, term in contents(body, constant):
@@ -185,17 +182,29 @@ class Start:
             return
         self.needed = True
         draft.skip(self._filled, self._calls)
-        one, streams, steps = build.integer(1), unit.library.streams, list[tuple[Alloc, Span | None]]()
-        steps += [(Alloc(base, one, 16, "static", name), None) for name, base in streams.items()]
-        constants = WRITE in unit.rules.memory
-        steps += [(_alloc(each, constants=constants), each.span) for each in unit.symbols.objects.values()]
         at = draft.node()
         draft.skip(Draft.ENTRY, at)
-        for number, (op, span) in enumerate(steps):
+        for number, (op, name, span) in enumerate(self._allocations()):
             after = draft.node()
-            draft.edge(at, op, after, span, f"static {op.name}", order=(-2, number))
+            draft.edge(at, op, after, span, f"static {name}", order=(-2, number))
             at = after
         draft.skip(at, self._allocated)
+
+    def _allocations(self) -> Iterator[tuple[BasicOp, str, Span | None]]:
+        """Yield the steps that create all static objects, with their names. An object of another file whose
+        size is not declared has any size, on which no counterexample may depend."""
+        for name, base in self.unit.library.streams.items():
+            yield Alloc(base, build.integer(1), 16, "static", name), name, None
+        for static in self.unit.symbols.objects.values():
+            name, variable, span = static.name, static.variable, static.span
+            zero = variable.initialiser is not None
+            size = build.integer(static.extent)
+            if not zero and static.is_open:
+                size, least = self.body.fresh(INT), build.integer(max(static.extent, 1))
+                yield Havoc((size,), approximates=f"the size of `{name}`"), name, span
+                yield Assume(build.and_(build.le(least, size), self.body.are_addresses((size,)))), name, span
+            constant = variable.constant and WRITE in self.unit.rules.memory
+            yield Alloc(static.base, size, variable.align, "static", name, zero, constant), name, span
 
     def _call_main(self) -> None:
         body = self.body
@@ -260,11 +269,3 @@ class Start:
         return any(
             use is not store and not isinstance(use, ir.Declare) for use in flow.uses[store.pointer.name]
         )
-
-
-def _alloc(static: StaticObject, *, constants: bool) -> Alloc:
-    variable = static.variable
-    size = max(static.extent, 1)  # if its type is only declared, it can never be accessed
-    zero = variable.initialiser is not None
-    constant = constants and variable.constant
-    return Alloc(static.base, build.integer(size), variable.align, "static", static.name, zero, constant)

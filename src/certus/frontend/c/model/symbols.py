@@ -16,7 +16,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol, symbols_in
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type
+from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type, last_array
 from certus.frontend.c.model.c_types import shape_of
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.terms import FORMATS, NULL, Unmodelled, is_scalar, sort_of
@@ -185,6 +185,12 @@ class StaticObject:
             return self.module.layout.size(self.variable.type)
         except NotUnderstood:
             return 0
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the object may be larger than its type says."""
+        array = last_array(self.variable.type)
+        return self.extent == 0 or (array is not None and array.count == 0)
 
 
 class Symbols:
