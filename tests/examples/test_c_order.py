@@ -78,6 +78,27 @@ def test_the_compiled_program_agrees(steps: str, tmp_path: Path) -> None:
     assert outcome.check.compiled == CONFIRMED
 
 
+@pytest.mark.parametrize(
+    ("property_name", "assumed"),
+    [
+        ("unreach-call", ("a function is called through a pointer only as one of its own type",)),
+        ("valid-deref", ()),
+    ],
+)
+def test_a_proof_with_calls_through_pointers_says_what_it_assumes(
+    property_name: str, assumed: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Under valid-deref a call through any other pointer is an error."""
+    path = tmp_path / "p.c"
+    path.write_text(
+        "extern void reach_error(void); extern int n(void); static int a(int x) { return x; }\n"
+        "int main(void) { int (*f)(int) = n() ? a : 0; if (f && f(1) != 1) reach_error(); }"
+    )
+    outcome = verify(path, Settings(property_name=property_name, engine="bmc", timeout=60.0))
+    assert outcome.answer == "HOLDS"
+    assert set(assumed) == {each for each in assumptions(outcome) if "through a pointer" in each}
+
+
 def test_a_proof_says_what_it_assumes(tmp_path: Path) -> None:
     path = program(tmp_path / "p.c", "r = three(n(), n(), n());", "!= 123")
     open_ = verify(path, Settings(checks=(), timeout=60.0, execute=False))

@@ -46,6 +46,10 @@ ARGUMENT_BYTE: Final = "$argv byte"
 # the function's name behind the prefix, and each number that it reads.
 SCAN: Final = "$scan "
 SCANNED: Final = "$scanned"
+# The text of a step whose behaviour is undefined, which ends the execution; the cause follows.
+UNDEFINED_STEP: Final = "undefined: "
+NO_FUNCTION: Final = "a call through a pointer that is not a function of this type"
+OTHER_TYPE: Final = "a call through a null pointer or of a function of another type"
 # Prefixes of functions that have a meaning for some verifier, but are not modelled.
 RESERVED: Final = (
     *("__VERIFIER_", "__CPROVER_", "__ESBMC_", "__SMACK_", "__SEAHORN_", "__SEA_", "__DIVINE_", "__BLAST_"),

@@ -17,8 +17,9 @@ from certus.core.accounting import Budget
 from certus.core.program import NAN_BITS, UNSPECIFIED, Edge, Havoc, Location
 from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum, default_value, evaluate
+from certus.core.vocabulary import UNDEFINED_STEP
 from certus.interpreter.bounded_unknowns import BoundedInteger
-from certus.interpreter.compile import Code, Compiled, EventKind, Link
+from certus.interpreter.compile import Code, Compiled, Event, EventKind, Link
 from certus.interpreter.expressions import Overgrown
 from certus.interpreter.indeterminate import Fault, Indeterminate, Unmodelled
 from certus.interpreter.inputs import Inputs, NoInputs, Nondeterministic, contents
@@ -205,7 +206,7 @@ class Machine:
                 if event.kind is _FINISH and self.frames:
                     self._return(code, observer)
                 elif event.kind is not _ARRIVE:
-                    return Run(_ENDINGS[event.kind], event.location, steps, event.edge, _cause(event.kind))
+                    return Run(_ENDINGS[event.kind], event.location, steps, event.edge, _cause(event))
             at, frame = self.location.index, self.frame
 
     def _call(self, code: Code, link: Link, observer: Observer | None) -> None:
@@ -246,8 +247,13 @@ _ENDINGS: Final[Mapping[EventKind, Ending]] = {
 }
 
 
-def _cause(kind: EventKind) -> str:
-    return "a division by zero or an oversized shift" if kind is EventKind.UNDEFINED else ""
+def _cause(event: Event) -> str:
+    if event.kind is not EventKind.UNDEFINED:
+        return ""
+    text = "" if event.edge is None else event.edge.text
+    if text.startswith(UNDEFINED_STEP):
+        return text.removeprefix(UNDEFINED_STEP)
+    return "a division by zero or an oversized shift"
 
 
 def _counting(compiled: Compiled, inputs: Inputs) -> Callable[[int], tuple[Datum, ...]]:

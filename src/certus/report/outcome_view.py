@@ -37,8 +37,11 @@ from certus.core.vocabulary import (
     ALLOCATION_FAILS,
     FREE,
     KINDS,
+    NO_FUNCTION,
+    OTHER_TYPE,
     READ,
     SCAN,
+    UNDEFINED_STEP,
     UNINITIALISED,
     WRITE,
     kinds_of,
@@ -343,12 +346,6 @@ def _partition_of(outcome: Outcome) -> Partition | None:
     return proof.partition if isinstance(proof, Partitioned) else None
 
 
-_OTHER_TYPE: Final = (  # starts of the texts by which the front end marks calls of functions of another type
-    "undefined: a call through a pointer that is no function",
-    "undefined: a call through a null pointer or of a function of another type",
-)
-
-
 def assumptions(outcome: Outcome) -> tuple[str, ...]:
     """Return the assumptions of a proof about the program's environment, as sentences."""
     verdict, program = outcome.verdict, outcome.subject
@@ -376,7 +373,8 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         sentences.append("the address of an object that has ended is not used again")
     if observed:
         sentences.append("no object lies between two that were there before it")
-    if any(edge.text.startswith(_OTHER_TYPE) for edge in program.edge.values()):
+    texts = {edge.text.removeprefix(UNDEFINED_STEP) for edge in program.edge.values()}
+    if OTHER_TYPE in texts or (NO_FUNCTION in texts and READ not in checked):
         sentences.append("a function is called through a pointer only as one of its own type")
     codes = {each.code for each in outcome.diagnostics}
     if "escaped-address" in codes:

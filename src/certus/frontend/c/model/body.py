@@ -15,7 +15,7 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Free, Havoc, Load
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
-from certus.core.vocabulary import UNINITIALISED
+from certus.core.vocabulary import UNDEFINED_STEP, UNINITIALISED
 from certus.core.walk import completed
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
@@ -271,10 +271,10 @@ class Steps:
         self.assume(build.eq(marker, build.constant(0, sort)))
 
     def undefined(self, why: str) -> None:
-        """Make the behaviour undefined: an execution that comes here ends as undefined."""
+        """End an execution that comes here as undefined; `why` names the cause."""
         sort = machine(32, signed=True)
         one, zero = build.constant(1, sort), build.constant(0, sort)
-        self.emit(Assign((self.fresh(sort),), (build.quot(one, zero),)), text=f"undefined: {why}")
+        self.emit(Assign((self.fresh(sort),), (build.quot(one, zero),)), text=UNDEFINED_STEP + why)
         self.stop()
 
     def end_object(self, base: Expr, shown: str, *, silent: bool = False) -> None:

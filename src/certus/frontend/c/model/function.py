@@ -175,7 +175,7 @@ class Lowering:
         self._go(jump.target)
 
     def _unreachable(self, instruction: ir.Unreachable) -> None:
-        self.body.undefined("control reaches code that must be unreachable")
+        self.body.undefined("code that must be unreachable")
 
     # ----------------------------------------------------------------------------- to other blocks
 

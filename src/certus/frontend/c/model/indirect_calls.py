@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from certus.core import build
 from certus.core.program import Assign, Assume
 from certus.core.terms import Expr, machine
-from certus.core.vocabulary import READ
+from certus.core.vocabulary import NO_FUNCTION, OTHER_TYPE, READ
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Symbol
 from certus.frontend.c.ir.module import Function, Module
@@ -116,7 +116,7 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
         defined = [address for *_, address in body.unit.symbols.addresses.values()]
         function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in defined)
         body.claim(function, READ, f"the pointer in {text} is that of a function")
-    body.undefined("a call through a pointer that is not a function of this type")
+    body.undefined(NO_FUNCTION)
 
 
 def _defined(unit: Unit, module: Module, name: str) -> Body | None:
@@ -191,7 +191,7 @@ def _from_outside(call: IndirectCall, unlike: Sequence[Expr]) -> None:
     if is_checked(body, "read"):
         null = build.eq(call.pointer, NULL)
         body.claim(build.not_(null), READ, f"the pointer in {body.cursor.text} is not null")
-    body.undefined("a call through a null pointer" + " or of a function of another type" * bool(unlike))
+    body.undefined(OTHER_TYPE if unlike else "a call through a null pointer")
     body.at = outside
     used = bool(body.flow.uses.get(call.instruction.name or ""))
     number = isinstance(call.instruction.result, VoidType | IntegerType) or not used

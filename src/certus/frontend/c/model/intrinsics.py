@@ -52,7 +52,7 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
         body.locals.pass_marker(instruction, name)
     elif name == "llvm.assume":
         fails = build.not_(body.truth(value_of(body, arguments[0])))
-        body.when(fails, lambda: body.undefined("the condition of `__builtin_assume` is false"))
+        body.when(fails, lambda: body.undefined("a false condition of `__builtin_assume`"))
     elif _SAME.match(name):
         body.registers.define(instruction, value_of(body, arguments[0]))
     elif name.startswith(("llvm.memcpy.", "llvm.memmove.")):

@@ -293,6 +293,8 @@ def test_unreachable_is_undefined(tmp_path: Path) -> None:
     program = loaded(tmp_path, text).program
     assert ending(program, [1]) is Ending.UNDEFINED
     assert ending(program, [0]) is Ending.EXIT
+    done = run(compile_program(program), Given([1]), step_limit=100, budget=Budget())
+    assert done.cause == "code that must be unreachable"
 
 
 def test_assembly_gives_values_that_no_counterexample_may_use(tmp_path: Path) -> None:
