@@ -86,7 +86,8 @@ def _run(
     with _memory_file() as given, _memory_file() as output, _memory_file() as errors:
         given.write(standard_input)
         given.seek(0)
-        files, own = (given, output, errors), {"TMPDIR": directory, "HOME": directory}
+        files = given, output, errors
+        own = {"TMPDIR": directory, "HOME": directory, "SOURCE_DATE_EPOCH": "0"}  # for `__DATE__`, `__TIME__`
         code = run_program(command, files, directory=directory, environment=own, limits=limits)
         if isinstance(code, str):
             raise ToolFailed(f"{name} did not finish ({code}): limit reached")

@@ -79,3 +79,9 @@ def test_what_clang_frowns_at_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "odd.c"
     file.write_text("int main(void) { int a = 3, b = 2; return a < b < 1; }\n")
     assert compiled(file).ok
+
+
+def test_the_date_is_always_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "date.c"
+    file.write_text("const char *compiled = __DATE__ __TIME__; int main(void) { return 0; }\n")
+    assert "Jan  1 197000:00:00" in compiled(file).text
