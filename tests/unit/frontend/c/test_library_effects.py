@@ -98,6 +98,16 @@ PROGRAMS = {
         "#include <stdlib.h>\nint main(void) { char *p = l64a(1), c = *p; l64a(2);\n"
         "if (*p != c) reach_error(); }",
     ),
+    "address through assembly": (
+        "unreach-call",
+        "int main(void) { int x = 1, *p = &x, *q;\n"
+        '__asm__("mov %1, %0" : "=r"(q) : "r"(p)); *q = 5; if (x == 5) reach_error(); }',
+    ),
+    "address in memory that assembly reads": (
+        "unreach-call",
+        "int main(void) { int x = 1, *p = &x; unsigned long n;\n"
+        '__asm__("mov %1, %0" : "=r"(n) : "m"(p)); *(int *)n = 5; if (x == 5) reach_error(); }',
+    ),
     "power of a negative zero": (
         "unreach-call",
         "#include <math.h>\ndouble zero = -0.0;\nint main(void) { if (pow(zero, -1) < 0) reach_error(); }",

@@ -174,7 +174,7 @@ def room_at(body: Body, pointer: Operand) -> int:
 def make_number(body: Body, address: Expr) -> None:
     """Note that the program may know an address as a number from now on."""
     number = body.unit.library.variable("number", U8)
-    body.registers.assign(number, build.wrap(address, U8))
+    body.registers.assign(number, as_sort(address, U8))
 
 
 def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
