@@ -216,11 +216,12 @@ class Builds:
         """Compile the user's files. Compile some again if their functions are only `inline`, or if an error
         function has a body and needs a hook at its entry."""
         name, program = _program_name(compiler), self._program
+        own = [f"-fno-builtin-{each}" for each in program.procedures if each.isidentifier()]  # `abs`, perhaps
         units: list[_Unit] = []
         for number, source in enumerate(program.units, 1):
             part = name if not program.others else f"{name}-{number}"
             text, flags = (self._for_clang if compiler is Compiler.CLANG else self._for_gcc)(source)
-            units.append(_Unit(part, text, flags))
+            units.append(_Unit(part, text, (*flags, *own)))
         joined = self._joined(name, units, compiler)
         missing = {each for each in joined.undefined if each in program.procedures}
         if missing:

@@ -55,6 +55,59 @@ PROGRAMS = {
         "valid-deref",
         "#include <stdio.h>\nint main(void) { char b[2] = {'a', 'b'}; printf(\"%m %s\", b); }",
     ),
+    "address printed and read": (
+        "unreach-call",
+        "#include <stdio.h>\nint main(void) { int x = 1; char b[40]; void *p;\n"
+        'sprintf(b, "%p", (void *)&x); sscanf(b, "%p", &p); *(int *)p = 5; if (x == 5) reach_error(); }',
+    ),
+    "address printed by a va_list": (
+        "unreach-call",
+        "#include <stdarg.h>\n#include <stdio.h>\n#include <stdlib.h>\nstatic char b[40];\n"
+        "static void print(const char *f, ...) { va_list a; va_start(a, f); vsprintf(b, f, a); va_end(a); }\n"
+        'int main(void) { int x = 1; print("%p", (void *)&x); *(int *)strtoul(b, 0, 16) = 5;\n'
+        "if (x == 5) reach_error(); }",
+    ),
+    "address in a file": (
+        "unreach-call",
+        "#include <stdio.h>\nint main(void) { int x = 1, *p = &x, *q; FILE *f = tmpfile();\n"
+        "if (!f) return 0; fwrite(&p, sizeof p, 1, f); rewind(f);\n"
+        "if (fread(&q, sizeof q, 1, f) == 1) *q = 5; if (x == 5) reach_error(); }",
+    ),
+    "address of a thread": (
+        "unreach-call",
+        "#include <pthread.h>\nint main(void) { int x = 1, *p; pthread_key_t k; pthread_key_create(&k, 0);\n"
+        "pthread_setspecific(k, &x); p = pthread_getspecific(k); if (p) *p = 5; if (x == 5) reach_error(); }",
+    ),
+    "text that scanf allocates": (
+        "unreach-call",
+        "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { char *p = 0;\n"
+        'if (scanf("%ms", &p) == 1) { *p = 1; free(p); reach_error(); } }',
+    ),
+    "time that ctime changes": (
+        "unreach-call",
+        "#include <time.h>\nint main(void) { time_t t = 1000000000, u = 0; struct tm *p = localtime(&t);\n"
+        "if (!p) return 0; int y = p->tm_year; ctime(&u); if (p->tm_year != y) reach_error(); }",
+    ),
+    "entry that changes": (
+        "unreach-call",
+        "#include <pwd.h>\nint main(void) { struct passwd *p = getpwent(); if (!p) return 0;\n"
+        "unsigned u = p->pw_uid; getpwent(); if (p->pw_uid != u) reach_error(); }",
+    ),
+    "text of a function without a model that changes": (
+        "unreach-call",
+        "#include <stdlib.h>\nint main(void) { char *p = l64a(1), c = *p; l64a(2);\n"
+        "if (*p != c) reach_error(); }",
+    ),
+    "address through assembly": (
+        "unreach-call",
+        "int main(void) { int x = 1, *p = &x, *q;\n"
+        '__asm__("mov %1, %0" : "=r"(q) : "r"(p)); *q = 5; if (x == 5) reach_error(); }',
+    ),
+    "address in memory that assembly reads": (
+        "unreach-call",
+        "int main(void) { int x = 1, *p = &x; unsigned long n;\n"
+        '__asm__("mov %1, %0" : "=r"(n) : "m"(p)); *(int *)n = 5; if (x == 5) reach_error(); }',
+    ),
     "power of a negative zero": (
         "unreach-call",
         "#include <math.h>\ndouble zero = -0.0;\nint main(void) { if (pow(zero, -1) < 0) reach_error(); }",

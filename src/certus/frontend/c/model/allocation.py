@@ -93,12 +93,14 @@ def reallocate(call: LibraryCall) -> None:
 def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
     """Create the new object of `realloc`; return the result."""
     body = call.body
-    result = base = new_object(body, size, 16, zero=False)
+    base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
-    none = build.eq(size, NULL)
-    if none is not build.FALSE:
-        null = build.and_(none, maybe(body, "what `realloc` returns if no bytes are left"))
-        result = body.choose(null, lambda: NULL, lambda: base)
+
+    def empty() -> Expr:
+        null = maybe(body, "what `realloc` returns if no bytes are left")
+        return body.choose(null, lambda: NULL, lambda: base)
+
+    result = body.choose(build.eq(size, NULL), empty, lambda: base)
 
     def move() -> None:
         if sizes is None:

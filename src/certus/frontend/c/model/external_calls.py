@@ -80,6 +80,8 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
         body.bar_counterexamples(f"what happens after `{name}`")  # which may not come back
     if not pure and not name.startswith(RESERVED):
         nondeterminism.renew_variables(body)
+        if approximate:
+            _renew_results(body, name)
     _define_result(body, instruction, name, f"the result of `{name}`" if approximate else "")
 
 
@@ -254,9 +256,14 @@ def _pointer(body: Body, instruction: ir.Call, name: str, other: Expr) -> Expr:
     """Return the possible results: an object of the function's own, new or known from an earlier call; the
     target of an argument; or any address, given as `other`."""
     kept = body.unit.library.variable(f"{name}$result", INT)
+
+    def new() -> Expr:
+        body.registers.assign(kept, nondeterminism.library_object(body, "heap"))
+        return kept
+
     open_ = f"the pointer that `{name}` returns" if body.unit.rules.memory else ""
     choice, result, after = body.havoc(U8, approximates=open_), body.fresh(INT), body.draft.node()
-    ways: list[Callable[[], Expr]] = [lambda: nondeterminism.library_object(body, "heap"), lambda: kept]
+    ways: list[Callable[[], Expr]] = [new, lambda: kept]
     for argument in instruction.arguments:
         if isinstance(argument.operand.type, PointerType):
             ways.append(partial(address_of, body, argument.operand))
@@ -268,5 +275,18 @@ def _pointer(body: Body, instruction: ir.Call, name: str, other: Expr) -> Expr:
         body.at = others
     body.emit(Assign((result,), (other,)), target=after)
     body.at = after
-    body.registers.assign(kept, result)
     return result
+
+
+def _renew_results(body: Body, name: str) -> None:
+    """Change the objects that functions of the library returned before, as `getprotobyname` does."""
+    from certus.frontend.c.model.library import FUNCTIONS
+
+    program = body.unit.program.functions
+    for other in sorted(body.unit.symbols.usage.mentioned):
+        declared = program.get(other)
+        if declared is None or declared.defined or not isinstance(declared.type.result, PointerType):
+            continue
+        if other not in FUNCTIONS and _is_approximate(body, other, of_library=other in STANDARD):
+            kept, what = body.unit.library.variable(f"{other}$result", INT), f"what `{name}` writes"
+            body.when(build.ne(kept, NULL), partial(nondeterminism.write_some, body, kept, what))

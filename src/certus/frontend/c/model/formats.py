@@ -26,6 +26,22 @@ _PRINTED: Final = re.compile(
     rf"%(?:(%)|([-+ #0'I]*)(\*|\d*)(?:(\.)(\*|\d*))?{_LENGTH}([diouxXbBeEfFgGaAcsCSpnm]))"
 )
 _COUNT: Final = re.compile(r"%[^a-zA-Z%]*[hljztLqI]*n")
+_ADDRESS: Final = re.compile(r"%[^a-zA-Z%]*p")
+# If a program mentions one of these, it may read what `%p` prints.
+_READING: Final = (
+    *(
+        "sprintf",
+        "snprintf",
+        "asprintf",
+        "vsprintf",
+        "vsnprintf",
+        "vasprintf",
+        "__sprintf_chk",
+        "__snprintf_chk",
+    ),
+    *("__vsprintf_chk", "__vsnprintf_chk", "__asprintf_chk", "__vasprintf_chk", "fscanf", "__isoc99_fscanf"),
+    *("__isoc23_fscanf", "read", "pread", "fread", "getc", "fgetc", "fgets", "getline", "getdelim", "mmap"),
+)
 _SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8, "L": 8}  # of integers; others have a word
 
 
@@ -98,27 +114,36 @@ def plain_length(text: str) -> int:
 
 @with_options
 def counts(call: LibraryCall, format: int | None) -> None:
-    """Write the counts of `%n`. `format` is the number of the argument with the format; it is None if the
-    last argument is a `va_list`.
+    """Write the counts of `%n`, and note the addresses that become text by `%p`. `format` is the number of
+    the argument with the format; it is None if the last argument is a `va_list`.
 
     An unknown format may contain `%n`, which may write through any pointer among the arguments. The pointers
     in a `va_list` are unknown. So the call is refused if its format contains `%n` or, where the format is
     unknown, if any string of the program does; otherwise no format is assumed to contain it."""
+    readable = call.body.unit.symbols.mentions(*_READING)
     if format is None:
         texts = [literal(call, number) for number in range(len(call.arguments) - 1)]
         text = next((each for each in texts if each is not None), None)
-        if _COUNT.search(text) if text is not None else _has_counting_text(call.body.module):
-            what = f"`%n` among the arguments that `{call.name}` gets in a `va_list`"
-            raise Unmodelled("unsupported-library-function", what)
+        for conversion in (_COUNT, _ADDRESS) if readable else (_COUNT,):
+            if conversion.search(text) if text is not None else _has_text(call.body.module, conversion):
+                what = (
+                    f"`%{conversion.pattern[-1]}` among the arguments that `{call.name}` gets in a `va_list`"
+                )
+                raise Unmodelled("unsupported-library-function", what)
         return
     if format >= len(call.arguments):
         return
     text, conversions = conversions_of(call, format)
-    if conversions is None and (text is None or _COUNT.search(text)):
+    if conversions is None:
         for operand in call.arguments[format + 1 :]:
             if isinstance(operand.type, PointerType) and address_of(call.body, operand) is not NULL:
-                nondeterminism.write_some(call.body, address_of(call.body, operand), _COUNTED)
+                if text is None or _COUNT.search(text):
+                    nondeterminism.write_some(call.body, address_of(call.body, operand), _COUNTED)
+                if readable and (text is None or _ADDRESS.search(text)):
+                    nondeterminism.make_number(call.body, address_of(call.body, operand))
     for each in conversions or ():
+        if each.letter == "p" and readable and each.argument < len(call.arguments):
+            nondeterminism.make_number(call.body, call.address(each.argument))
         if each.letter == "n" and each.argument < len(call.arguments):
             address, size = call.address(each.argument), size_of_integer(each.length, call.body.layout.word)
             check(call.body, address, size, "write")
@@ -128,24 +153,25 @@ def counts(call: LibraryCall, format: int | None) -> None:
 _COUNTED: Final = "what `%n` counts"
 
 
-def _has_counting_text(module: Module) -> bool:
-    """Return whether a string of the program may be a format with `%n`."""
+def _has_text(module: Module, conversion: re.Pattern[str]) -> bool:
+    """Return whether a string of the program may be a format with a conversion."""
     texts = (module.literal(Symbol(each.type, each.name)) for each in module.globals.values())
-    return any(_COUNT.search(text.replace("\0", "")) for text in texts if text)
+    return any(conversion.search(text.replace("\0", "")) for text in texts if text)
 
 
 # ---------------------------------------------------------------------------------------- scanf
 
 _SCANNED: Final = re.compile(rf"%(?:%|(\*?)(\d*){_LENGTH}(\[\^?\]?[^\]]*\]|[a-zA-Z]))")
 FLOATING: Final = "float"
+ADDRESS: Final = "address"
 _FLOATS: Final = {"": 4, "l": 8}  # sizes of floating-point numbers
 
 
 def scanned(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
     """Return what `scanf` writes to each of its `number` targets, as a kind and a number of bytes. `any`:
     every value is possible. `some`: only some values are, because of a width or because the target is a
-    character. `float`: a floating-point number. `text`: a string of at most this length, or of any
-    length if it is 0. Return an empty list if a conversion is not modelled."""
+    character. `float`: a floating-point number. `address`: a pointer. `text`: a string of at most this
+    length, or of any length if it is 0. Return an empty list if a conversion is not modelled."""
     if text is None or "%" in _SCANNED.sub("", text):
         return []
     conversions = [each for each in _SCANNED.findall(text) if each[-1] and not each[0]]
@@ -160,7 +186,7 @@ def scanned(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
             targets.append(("text", most))
         elif letter in "cp":
             wide = 4 if length or letter == "C" else 1
-            targets.append(("some", word if letter == "p" else wide))
+            targets.append((ADDRESS, word) if letter == "p" else ("some", wide))
         elif letter in "diouxX":
             targets.append(("some" if width else "any", size_of_integer(length, word)))
         elif letter in "aefgAEFG" and length in _FLOATS:

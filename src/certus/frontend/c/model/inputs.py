@@ -16,12 +16,13 @@ from certus.core.program import Store
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import SCAN, SCANNED
 from certus.frontend.c.ir.instructions import Operand
+from certus.frontend.c.ir.types import holds_pointers
 from certus.frontend.c.model import floats, formats, nondeterminism
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
 from certus.frontend.c.model.operands import address_of
-from certus.frontend.c.model.terms import NULL, U8, as_sort, sort_of
+from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -30,6 +31,7 @@ _ONE: Final = build.constant(1, U8)
 _ZERO: Final = build.constant(0, U8)
 # If a program mentions one of these, what it reads may depend on what it wrote.
 _WRITTEN_BACK: Final = ("ungetc", "tmpfile", "tmpfile64", "fmemopen", "pipe", "pipe2", "socketpair")
+_WRITING: Final = ("write", "pwrite", "send", "sendto", "fwrite", "fwrite_unlocked")
 _PREFIXES: Final = ("", "__isoc99_", "__isoc23_")
 _SCANNERS: Final = tuple(f"{prefix}{name}" for prefix in _PREFIXES for name in ("scanf", "fscanf"))
 
@@ -108,6 +110,11 @@ def block(call: LibraryCall, to: int, count: int, size: int | None = None, flags
     may be the length of a message that is longer than what is read."""
     _begin(call, scanned=True)
     body, start, most = call.body, call.integer(to), call.integer(count)
+    root = body.roots.of(call.operand(to))
+    if root is not None and holds_pointers(root.type) and body.unit.symbols.mentions(*_WRITING):
+        raise Unmodelled(
+            "unsupported-library-function", f"`{call.name}` of pointers, which the program may have written,"
+        )
     width = build.integer(1) if size is None else call.integer(size)
     result = body.havoc(sort_of(call.instruction.result, signed=size is None), call.name)
     number, least, limit = build.to_int(result), NULL, build.ite(build.eq(width, NULL), NULL, most)
@@ -203,7 +210,11 @@ def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str, sour
         if kind == formats.FLOATING:
             format = F32 if size == 4 else F64
             body.assume(build.not_(floats.is_class(format, value, _SIGNALLING)))
+        elif kind == formats.ADDRESS:
+            value = build.bit_not(value)  # a number, which may be an address that `%p` printed
         body.emit(Store(address, value))
+    elif (root := body.roots.of(target)) is not None and holds_pointers(root.type):
+        raise Unmodelled("unsupported-library-function", "a pointer read by a function of the `scanf` family")
     else:
         nondeterminism.write_extent(body, target, address, reads)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED, Store
-from certus.core.terms import BOOL, Expr, Kind, machine
+from certus.core.terms import BOOL, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import PointerType, StructType, Type, VoidType
-from certus.frontend.c.model import external_calls, math_functions, memory, operations, terms
+from certus.frontend.c.model import external_calls, math_functions, memory, nondeterminism, operations, terms
 from certus.frontend.c.model.checks import check, end
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of, variable_at
@@ -310,7 +310,8 @@ def exchange(body: Body, instruction: ir.CompareExchange) -> Value:
 
 def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
     """Lower inline assembly by its constraints: a template without instructions has no effect, any other
-    gives arbitrary values to everything it may write. No counterexample may depend on these."""
+    gives arbitrary values to everything it may write. No counterexample may depend on these. Pointers among
+    them may lead where operands do."""
     constraints = [c.strip() for c in callee.constraints.split(",") if c.strip()]
     empty = not _COMMENT.sub("", callee.template).strip()
     arguments, result = instruction.arguments, instruction.result
@@ -318,6 +319,8 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
         raise Unmodelled("unsupported-asm", "assembly that jumps")
     if _ROUNDING.search(callee.template):
         raise Unmodelled("unsupported-asm", "assembly that changes how floating-point numbers are rounded")
+    for operand, passing in () if empty else arguments:
+        _take_addresses(body, operand, passing.element)
     if "~{memory}" in constraints and not empty:
         _write_memory(body, arguments)
     outputs = [c for c in constraints if c.startswith("=")]
@@ -351,7 +354,21 @@ def _write_memory(body: Body, arguments: list[ir.Argument]) -> None:
             external_calls.write_around(body, "assembly", address_of(body, operand), size)
 
 
+def _take_addresses(body: Body, operand: Operand, element: Type | None) -> None:
+    """Note that assembly knows the address that an operand is, and what it reads at this address."""
+    value = value_of(body, operand)
+    for each in (
+        value,
+        None if element is None else memory.read(body, address_of(body, operand), element, None),
+    ):
+        if isinstance(each, Expr):
+            nondeterminism.make_number(body, each)
+
+
 def _written(body: Body, type_: Type) -> Value:
     if not terms.is_scalar(type_):
         raise terms.no_value(type_)
-    return body.havoc(sort_of(type_), approximates="what assembly computes")
+    sort = body.unit.pointer_sort if isinstance(type_, PointerType) else sort_of(type_)
+    value = body.havoc(sort, approximates="what assembly computes")
+    number = build.bit_not(value) if isinstance(sort, MachineSort) else value  # perhaps a known address
+    return as_sort(number, sort_of(type_))

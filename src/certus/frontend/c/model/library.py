@@ -257,7 +257,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (signal, "F(iF) signal bsd_signal"),
     *math_functions.MEANINGS,
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
-    (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
+    (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork pthread_setspecific tss_set"),
     (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
     (refuse("unsupported-float"), "fesetenv feupdateenv fesetmode"),
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),

@@ -171,6 +171,12 @@ def room_at(body: Body, pointer: Operand) -> int:
     return 0 if root is None or not root.whole else body.layout.size(root.type) - root.offset
 
 
+def make_number(body: Body, address: Expr) -> None:
+    """Note that the program may know an address as a number from now on."""
+    number = body.unit.library.variable("number", U8)
+    body.registers.assign(number, as_sort(address, U8))
+
+
 def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
     """Give the whole object that a pointer leads to arbitrary contents; some bytes, if the object is not
     known. If accesses are checked, it is any number of bytes: no counterexample depends on it, and no proof

@@ -314,8 +314,9 @@ def convert(operation: str, term: Expr, type_: Type) -> Expr:
 
 
 def as_pointer(term: Expr, width: int, depth: int = 0) -> Expr | None:
-    """Return the pointer that an integer was converted from without losing bits, perhaps moved by some bytes,
-    or a constant; None for any other term. Only a term that is certainly an address is not wrapped."""
+    """Return the pointer that an integer was converted from without losing bits, perhaps moved by a constant,
+    or a constant; None for any other term. Any other number may lead from one object to another, as
+    `(uintptr_t)&a - (uintptr_t)&b` does. Only a term that is certainly an address is not wrapped."""
     if term.sort is BOOL:
         return None
     address = machine(width, signed=False)
@@ -335,13 +336,14 @@ def as_pointer(term: Expr, width: int, depth: int = 0) -> Expr | None:
         return None if then is None or otherwise is None else build.ite(term.args[0], then, otherwise)
     if term.kind not in (Kind.ADD, Kind.SUB):
         return None
-    base, offset = as_pointer(term.args[0], width, depth + 1), term.args[1]
-    if (base is None or base.kind is Kind.CONST) and term.kind is Kind.ADD:
-        base, offset = as_pointer(term.args[1], width, depth + 1), term.args[0]
-    if base is None or base.kind is Kind.CONST:
+    base, offset = term.args
+    if base.kind is Kind.CONST and term.kind is Kind.ADD:
+        base, offset = offset, base
+    pointer = as_pointer(base, width, depth + 1) if offset.kind is Kind.CONST else None
+    if pointer is None:
         return None
     distance = build.to_int(build.wrap(offset, machine(width, signed=True)))
-    moved = build.add(base, distance) if term.kind is Kind.ADD else build.sub(base, distance)
+    moved = build.add(pointer, distance) if term.kind is Kind.ADD else build.sub(pointer, distance)
     return build.to_int(build.wrap(moved, address))
 
 
