@@ -315,10 +315,11 @@ class VisibleNans:
         result = (home, instruction.name or "")
         match instruction:
             case ir.Load(pointer=pointer, type=type_):
-                if isinstance(type_, FloatType):
-                    self._flow(self._variable(home, pointer, type_), result)
-                else:
+                variable = self._variable(home, pointer, type_)
+                if variable is None or not isinstance(type_, FloatType):
                     self._use(home, (pointer,))
+                else:
+                    self._flow(variable, result)
             case ir.Store(value=value, pointer=pointer):
                 target = self._variable(home, pointer, value.type)
                 if target is None or not isinstance(value.type, FloatType):

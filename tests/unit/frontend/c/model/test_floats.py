@@ -270,6 +270,7 @@ def test_bits_that_nothing_reads_cost_nothing(tmp_path: Path) -> None:
         "extern int many(int, ...); return many(1, q);",
         "double *r = &q; return *(int *)r;",
         "g = q; return *(int *)&g;",
+        "return *(float *)&q == 1;",
         "return sign(q);",
     ],
 )
