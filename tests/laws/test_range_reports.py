@@ -55,6 +55,9 @@ PROGRAMS = {
                 struct node *n = malloc(sizeof *n); if (!n) return 0;
                 n->value = 5 * i - 7; n->next = list; list = n; }
             assert(list->value == 8); list->value = 77; return 0; }""",
+    "initial values": """
+        int g = 5, h, z = 9; double d = 2.5; int f(int a) { z++; return a + h + g; }
+        int main(void) { int e = h; h = g + z; d = 1; return f(e) + (int)d; }""",
     "two dimensions": """
         short m[2][3];
         int main(void) {
@@ -73,15 +76,22 @@ class WatchWrites(Watch):
 
     def __init__(self, program: Program, rows: dict[Expr, tuple[VariableRange, MachineSort | None]]) -> None:
         super().__init__(program, {})
-        self._rows = rows
+        self._rows, self._initial = rows, tuple(program.initial)
+
+    def start(self, machine: Machine) -> None:
+        for x in self._initial:
+            self._compare(machine, x)
 
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
         for op in () if edge is None else leaves(edge):
             for x in targets(op):
-                if x in self._rows:
-                    row, view = self._rows[x]
-                    for value in numbers(machine.value(x), view):
-                        self.compare(x, value, row.low, row.high, machine.location)
+                self._compare(machine, x)
+
+    def _compare(self, machine: Machine, x: Expr) -> None:
+        if x in self._rows:
+            row, view = self._rows[x]
+            for value in numbers(machine.value(x), view):
+                self.compare(x, value, row.low, row.high, machine.location)
 
 
 def printed(path: Path, text: str) -> tuple[Program, RangeReport, WatchWrites]:

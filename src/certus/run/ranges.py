@@ -34,7 +34,7 @@ from certus.core.engine import Task, apply_passes
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputError, Unsupported
 from certus.core.intervals import Interval
 from certus.core.program import Location, Program
-from certus.core.terms import BOOL, ArraySort, Expr, Sort
+from certus.core.terms import BOOL, REAL, ArraySort, Expr, Kind, MachineSort, Sort
 from certus.encoding.addresses import Mistyped
 from certus.encoding.memory import lower_memory
 from certus.engines.ranges import Options, system_solver
@@ -53,7 +53,8 @@ from certus.report.ranges import (
     ranges_json,
 )
 from certus.run.settings import Settings, bad_usage, check_owners, engine_options
-from certus.system.child import Kind, run_limited
+from certus.system.child import Kind as Ending
+from certus.system.child import run_limited
 
 ASSUME: Final = "--assume"  # what positions in an assumption refer to
 RETURNED: Final = "(returned)"  # the name of a result
@@ -178,7 +179,7 @@ def _work(
     return json.dumps(data).encode()
 
 
-def _no_ranges(kind: Kind, detail: str, settings: Settings) -> CertusError:
+def _no_ranges(kind: Ending, detail: str, settings: Settings) -> CertusError:
     if kind == "timeout":
         message = f"no ranges within {settings.timeout:g} s"
         return Unsupported(Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout"))
@@ -218,7 +219,7 @@ def numeric_report(
     return RangeReport(
         program.file,
         (
-            *_variables(prepared, shown, few, pointing),
+            *_variables(replace(prepared, initial=program.initial), shown, few, pointing),
             *_memory(program, prepared, shown, offsets, lambda: _unsliced(program, bound, budget, options)),
         ),
         () if bound is not None else tuple(_not_linear(prepared, analysed)),
@@ -262,6 +263,10 @@ def _variables(
     for owner, names in owners:
         for x in names:
             range_, order = shown.quantity_range(x), shown.quantity_sort(x)
+            initial = _initial_value(program, x, order)
+            if initial is not None:  # passes replace reads of it
+                single = Interval(initial, initial)
+                range_ = single if range_ is None else range_.hull(single)
             sort = x.sort if isinstance(x.sort, ArraySort) or isinstance(order, FloatOrder) else order
             row = VariableRange(
                 program.source_names.get(x, x.name),
@@ -282,8 +287,22 @@ def _variables(
                 yield _pointer(row, place)
             else:
                 values = few.of(shown.essa.defined.get(x, ()))
+                if values is not None and initial is not None:
+                    values = tuple(sorted({*values, initial}))
                 numbered = replace(row, values=values) if values else row
                 yield numbered if numbered.numbered > row.saved else row
+
+
+def _initial_value(program: Program, x: Expr, sort: Sort | FloatOrder) -> int | None:
+    """Return the initial value of a global in the sort of its quantities; None if it has none, or is no
+    integer."""
+    value = program.initial.get(x)
+    if value is None or value.kind is not Kind.CONST or value.sort is REAL:
+        return None
+    number = int(value.value)
+    if isinstance(sort, FloatOrder):
+        return sort.rank(number)
+    return sort.wrap(number) if isinstance(sort, MachineSort) else number
 
 
 def _floating(row: VariableRange, order: FloatOrder, range_: Interval | None) -> VariableRange:

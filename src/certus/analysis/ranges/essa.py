@@ -96,7 +96,7 @@ class _Building:
         self.program, self.scope = program, scope
         self.system = system
         views: dict[Expr, View] = {**signed_views(program)}
-        ranked = scope.floats and has_floats(program)
+        ranked = scope.floats and (has_floats(program) or bool(program.formats))
         if ranked:
             views.update(float_views(program))
         self.translation = Translation(system, views, elements=scope.elements, ranked=ranked)

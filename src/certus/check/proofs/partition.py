@@ -74,6 +74,8 @@ class _Scan:
         self._allocs: dict[int, list[Edge]] = {}  # by region
 
     def check(self) -> None:
+        if self.partition.bits != self.program.pointer_bits:
+            raise Mistyped(f"pointers have {self.program.pointer_bits} bits, not {self.partition.bits}")
         self._check_carriers()
         for region in self.partition.regions:
             self._check_shape(region)

@@ -69,6 +69,7 @@ SPLIT = Partition(
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
+        (replace(RIGHT, bits=32), "pointers have 64 bits"),
         (replace(RIGHT, carriers={v: p for v, p in RIGHT.carriers.items() if v is not T}), "become pointers"),
         (replace(RIGHT, carriers={v: p for v, p in RIGHT.carriers.items() if v is not A}), "no fitting type"),
         (

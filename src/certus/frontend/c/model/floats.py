@@ -157,15 +157,21 @@ def remainder_of_division(format: Format, a: Expr, b: Expr) -> Expr:
 
 
 def minimum(body: Body, format: Format, a: Expr, b: Expr, *, largest: bool) -> Expr:
-    """Return `fmin` or `fmax`: the other operand if one is NaN, and either one of two equal zeros."""
+    """Return `fmin` or `fmax`: the other operand if one is NaN, and either one of two equal zeros. C fixes
+    nothing for a signalling NaN; the C library of GNU returns a NaN."""
     first, second = (b, a) if largest else (a, b)
     zeros = build.and_(equal(format, a, b), build.ne(a, b))
+    signalling = build.or_(is_class(format, a, 1), is_class(format, b, 1))
     chosen = build.ite(less(format, first, second), a, b)
-    if zeros is not build.FALSE:
-        either = body.havoc(machine(1, signed=False), approximates="which of two zeros `fmin` returns")
-        picked = build.eq(either, build.constant(0, either.sort))
-        chosen = build.ite(build.and_(zeros, picked), a, chosen)
-    return build.ite(is_number(format, a), build.ite(is_number(format, b), chosen, a), b)
+    result = build.ite(is_number(format, a), build.ite(is_number(format, b), chosen, a), b)
+    is_open = build.or_(zeros, signalling)
+    if is_open is build.FALSE:
+        return result
+    open_result = f"the result of `{'fmax' if largest else 'fmin'}` for zeros and signalling NaNs"
+    either = body.havoc(machine(1, signed=False), approximates=open_result)
+    other = build.ite(signalling, constant(format.nan, format), a)
+    chosen = build.ite(build.eq(either, build.constant(0, either.sort)), other, result)
+    return build.ite(is_open, chosen, result)  # a run does not depend on `either` where nothing is open
 
 
 def convert(operation_name: str, term: Expr, source: Type, type_: Type, mode: Expr) -> Expr:
@@ -250,7 +256,6 @@ def opened(body: Body, result: Expr, format: Format, name: str | None) -> Expr:
 
 Place = tuple[str, str]  # a value of a function, its result (""), or a global variable (of no function)
 _COMPUTED: Final = (ir.Binary, ir.Compare)
-_PASSING: Final = ("llvm.fabs.", "llvm.minnum.", "llvm.maxnum.", "llvm.minimumnum.", "llvm.maximumnum.")
 
 
 class VisibleNans:
@@ -310,10 +315,11 @@ class VisibleNans:
         result = (home, instruction.name or "")
         match instruction:
             case ir.Load(pointer=pointer, type=type_):
-                if isinstance(type_, FloatType):
-                    self._flow(self._variable(home, pointer, type_), result)
-                else:
+                variable = self._variable(home, pointer, type_)
+                if variable is None or not isinstance(type_, FloatType):
                     self._use(home, (pointer,))
+                else:
+                    self._flow(variable, result)
             case ir.Store(value=value, pointer=pointer):
                 target = self._variable(home, pointer, value.type)
                 if target is None or not isinstance(value.type, FloatType):
@@ -382,7 +388,7 @@ class VisibleNans:
         if name.startswith("llvm.copysign.") or name in ("copysign", "copysignf", "copysignl"):
             self._use(home, floating[1:])
             self._pass(home, floating[:1], result)
-        elif name.startswith(_PASSING) or name in self._passing:
+        elif name.startswith("llvm.fabs.") or name in self._passing:
             self._pass(home, floating, result)
         elif not name.startswith("llvm.") and name not in self._computing:
             self._use(home, floating)

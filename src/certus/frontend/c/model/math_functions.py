@@ -66,12 +66,12 @@ _COMPUTED: Final[dict[str, tuple[int, Compute]]] = {  # the number of operands, 
     "fmod": (2, lambda _, f, a: floats.remainder_of_division(f, a[0], a[1])),
     "remainder": (2, lambda _, f, a: float_terms.float_term(Kind.F_REM, f.name, a)),
     "fdim": (2, _difference),
-}
-_PASSED: Final[dict[str, tuple[int, Compute]]] = {  # the result may be an operand
-    "fabs": (1, lambda _, f, a: floats.magnitude(f, a[0])),
-    "copysign": (2, lambda _, f, a: floats.with_sign(f, a[0], a[1])),
     "fmin": (2, lambda body, f, a: floats.minimum(body, f, a[0], a[1], largest=False)),
     "fmax": (2, lambda body, f, a: floats.minimum(body, f, a[0], a[1], largest=True)),
+}
+_PASSED: Final[dict[str, tuple[int, Compute]]] = {  # the bits of the result are those of an operand
+    "fabs": (1, lambda _, f, a: floats.magnitude(f, a[0])),
+    "copysign": (2, lambda _, f, a: floats.with_sign(f, a[0], a[1])),
 }
 _EXACT: Final = _COMPUTED | _PASSED
 _INTRINSICS: Final = {"minnum": "fmin", "maxnum": "fmax", "minimumnum": "fmin", "maximumnum": "fmax"}
@@ -246,9 +246,7 @@ def intrinsic(
         return floats.is_class(format, operands[0], int(args[1].value))
     if word in ("fptosi.sat", "fptoui.sat") and isinstance(result, IntegerType):
         return _saturated(format, operands[0], machine(result.bits, signed=word == "fptosi.sat"))
-    if word == "canonicalize":
-        return operands[0]
-    value = _result(body, word, format, operands, result, name)
+    value = operands[0] if word == "canonicalize" else _result(body, word, format, operands, result, name)
     if value is None:
         raise Unmodelled("unsupported-float", f"the builtin `{name}`")
     opens = isinstance(result, FloatType) and word not in _PASSED
@@ -272,4 +270,4 @@ _SCALING: Final = "scalbn scalbln ldexp logb ilogb"
 COMPUTING: Final = frozenset(
     _all((*_COMPUTED, *_TO_INTEGER, *BOUNDED, *_CLASSIFYING.split(), *_SCALING.split()))
 )
-PASSING: Final = frozenset(_all(("fabs", "fmin", "fmax")))
+PASSING: Final = frozenset(_all(("fabs",)))

@@ -162,6 +162,35 @@ def test_the_smaller_one_of_two_zeros_is_either(sign: int, tmp_path: Path) -> No
     assert answer(tmp_path, text, "bmc") is Unknown
 
 
+def test_the_smaller_one_of_two_numbers_is_known(tmp_path: Path) -> None:
+    """A counterexample does not depend on open results for other arguments."""
+    text = """double fmin(double, double); int main(void) { double x = __VERIFIER_nondet_double();
+        if (x == 1.5) CHECK(fmin(x, 5) != 1.5); }"""
+    assert answer(tmp_path, text, "bmc") is Unsafe
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "fmin(1, x)",
+        "fmax(x, 1)",
+        "fmin(x, -x)",
+        'fmax(__builtin_nan(""), -__builtin_nan(""))',
+        "frexp(x, &n)",
+        "modf(x, &d)",
+        "__builtin_canonicalize(d / d)",
+    ],
+)
+def test_results_for_nans_are_open(result: str, tmp_path: Path) -> None:
+    """Libraries differ in the bits of the result, and in whether `fmin` of a signalling NaN is NaN."""
+    text = f"""double fmin(double, double), fmax(double, double), frexp(double, int *),
+        modf(double, double *);
+        int main(void) {{ union {{ unsigned long long bits; double number; }} u = {{0x7ff4000000000000}}, r;
+        double x = u.number, d = 0; int n; r.number = {result}; CHECK(r.bits == 0x7ff8000000000000); }}"""
+    done = run(compile_program(loaded(tmp_path, text)), Given([]), step_limit=1000, budget=Budget())
+    assert done.ending is Ending.UNMODELLED
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -241,6 +270,7 @@ def test_bits_that_nothing_reads_cost_nothing(tmp_path: Path) -> None:
         "extern int many(int, ...); return many(1, q);",
         "double *r = &q; return *(int *)r;",
         "g = q; return *(int *)&g;",
+        "return *(float *)&q == 1;",
         "return sign(q);",
     ],
 )

@@ -43,7 +43,7 @@ double frexp(double x, int *n)
 {
     if (x == 0 || special(x)) {
         *n = x == 0 ? 0 : __certus_unspecified_int();
-        return x;
+        return x + x; /* a NaN becomes quiet */
     }
     *n = exponent(x) + 1;
     return (double)scaled(x, -*n);
@@ -65,14 +65,14 @@ double modf(double x, double *whole)
 {
     double integer = __builtin_elementwise_trunc(x);
     *whole = integer;
-    return x != x ? x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);
+    return x != x ? x + x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);
 }
 
 float modff(float x, float *whole)
 {
     float integer = __builtin_elementwise_trunc(x);
     *whole = integer;
-    return x != x ? x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);
+    return x != x ? x + x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);
 }
 
 /* The next number in a direction: its bits, without the sign, differ by one. */
