@@ -211,12 +211,14 @@ class LocalVariables:
     def begin_objects(self) -> None:
         """Create the objects of the function; those without a suitable declaration begin here."""
         body, flow = self._body, self._body.flow
+        ends = [e for e in flow.instructions() if isinstance(e, ir.Return)] if body.unit.rules.memory else []
         for name, alloca in self._allocas():
             if name in self.slots:
                 continue
             debug, declare = self._debug(name), self.declared.get(name)
             ignored = (ir.Declare, ir.DebugRecord)
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ignored) and not marked(u)]
+            uses += ends
             returns = declare is not None and comes_back(body, declare)
             if declare is not None and (not all(flow.dominates(declare, use) for use in uses) or returns):
                 declare = None
@@ -277,7 +279,10 @@ class LocalVariables:
         elif slot is not None and name == START:
             self._forget(variable, slot)
         elif slot is not None and name.startswith("llvm.lifetime.end") and LEAK in body.unit.rules.memory:
-            ends = isinstance(body.flow.blocks[body.flow.home[instruction]].last, ir.Return)
+            block = body.flow.blocks[body.flow.home[instruction]]
+            rest = block.instructions[block.instructions.index(instruction) :]
+            called = any(isinstance(each, ir.Call) and not marked(each) for each in rest)
+            ends = isinstance(block.last, ir.Return) and not called
             if slot.variable is not None and slot.variable.sort is INT and not ends:
                 body.cursor.text = f"end of {slot.debug.name if slot.debug else 'a variable'}"
                 body.registers.assign(slot.variable, NULL)  # it does not keep track of an object any more
