@@ -33,7 +33,7 @@ from certus.frontend.c.model.lifetimes import (
 )
 from certus.frontend.c.model.operands import value_is_signed
 from certus.frontend.c.model.stays import END, START
-from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
+from certus.frontend.c.model.terms import is_scalar, machine_sort, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -173,6 +173,8 @@ class LocalVariables:
                 body.unit.names.booleans.add(slot.variable)
             if declared is not None:
                 body.unit.names.declare(body.module, slot.variable, declared, self.location(name))
+            elif name in body.scopes.undeclared:
+                body.unit.names.variables[slot.variable] = name
 
     def _is_signed(self, name: str) -> bool:
         """Guess whether an integer without a C type is used as a signed one."""
@@ -201,6 +203,8 @@ class LocalVariables:
         """Let a variable have no value."""
         body = self._body
         assert slot.variable is not None
+        if LEAK in body.unit.rules.memory and name in self.declared and comes_back(body, self.declared[name]):
+            self._release(slot)
         body.registers.before_write(slot.variable)
         body.emit(Havoc((slot.variable,)), declares=True)
         if body.initialisation is not None:
@@ -282,10 +286,16 @@ class LocalVariables:
             block = body.flow.blocks[body.flow.home[instruction]]
             rest = block.instructions[block.instructions.index(instruction) :]
             called = any(isinstance(each, ir.Call) and not marked(each) for each in rest)
-            ends = isinstance(block.last, ir.Return) and not called
-            if slot.variable is not None and slot.variable.sort is INT and not ends:
+            if called or not isinstance(block.last, ir.Return):
                 body.cursor.text = f"end of {slot.debug.name if slot.debug else 'a variable'}"
-                body.registers.assign(slot.variable, NULL)  # it does not keep track of an object any more
+                self._release(slot)
+
+    def _release(self, slot: Slot) -> None:
+        """Let a variable that may hold an address keep track of no object any more."""
+        body, variable = self._body, slot.variable
+        assert variable is not None
+        if variable.sort is INT or machine_sort(variable).width == body.layout.pointer_bits:
+            body.registers.assign(variable, build.constant(0, variable.sort))
 
     def _begin(self, local: LocalObject, marker: ir.Call | None = None) -> None:
         """Allocate an object; a fill with zeros that follows is part of the allocation."""
