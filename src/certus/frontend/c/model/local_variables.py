@@ -27,6 +27,7 @@ from certus.frontend.c.model.lifetimes import (
     StackArrays,
     comes_back,
     is_outermost,
+    is_unmarked,
     is_variable,
     marked,
     outlives_scope,
@@ -218,6 +219,7 @@ class LocalVariables:
         ends = [e for e in flow.instructions() if isinstance(e, ir.Return)] if body.unit.rules.memory else []
         for name, alloca in self._allocas():
             if name in self.slots:
+                self._check_markers(name)
                 continue
             debug, declare = self._debug(name), self.declared.get(name)
             ignored = (ir.Declare, ir.DebugRecord)
@@ -254,6 +256,16 @@ class LocalVariables:
             body.initialisation.begin_slots()
         if self.arrays is not None:
             self.arrays.prepare()
+
+    def _check_markers(self, name: str) -> None:
+        """Refuse a pointer if nothing says where its block ends: until then it may keep an object."""
+        body, slot = self._body, self.slots[name]
+        if LEAK not in body.unit.rules.memory or name in self._begun or self.arrays is None:
+            return
+        pointer = slot.variable is not None and slot.variable.sort is INT
+        if pointer and is_unmarked(body, name, self.declared.get(name)):
+            what = f"the lifetime of `{name}`, whose block is entered by a jump,"
+            body.refuse("unsupported-lifetime", what)
 
     def may_be_entered_again(self, name: str) -> bool:
         """Return whether the block of a variable may be entered again without passing its declaration: Clang

@@ -391,14 +391,16 @@ class TestLifetimes:
         [
             "int *p, n = 3; while (n--) p = &(int){n}; return *p;",
             "int n = 3; char *p; while (n--) p = __builtin_alloca(n); return *p;",
+            "KEEP void exit(int); exit(0);",
         ],
-        ids=["literal-in-a-loop-without-braces", "alloca-in-loop"],
+        ids=["literal-in-a-loop-without-braces", "alloca-in-loop", "pointer-in-a-macro"],
     )
     def test_lifetimes_that_are_not_modelled(self, tmp_path: Path, body: str) -> None:
+        keep = "#define KEEP switch (1) { int *p; case 1: p = __builtin_malloc(4); }\n"
         with pytest.raises(Unsupported) as caught:
-            lowered(tmp_path, f"int main(void) {{ {body} }}")
+            lowered(tmp_path, f"{keep}int main(void) {{ {body} }}")
         assert caught.value.diagnostic.code == "unsupported-lifetime"
-        lowered(tmp_path, f"int main(void) {{ {body} }}", "unreach-call")
+        lowered(tmp_path, f"{keep}int main(void) {{ {body} }}", "unreach-call")
 
     def test_a_negative_length_is_an_error_where_the_array_is_declared(self, tmp_path: Path) -> None:
         text = "int main(void) { int n = __VERIFIER_nondet_int(); int a[n]; return 0; }"
