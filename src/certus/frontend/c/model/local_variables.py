@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Alloc, Havoc
@@ -21,6 +21,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, StructType, Type
+from certus.frontend.c.model.cells import cells_between
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.lifetimes import (
     LITERAL,
@@ -38,6 +39,8 @@ from certus.frontend.c.model.terms import is_scalar, machine_sort, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+
+_MANY: Final = 64  # cells of an object that get new contents one by one
 
 
 @dataclass(slots=True, eq=False)
@@ -199,6 +202,19 @@ class LocalVariables:
             self._forget(name, slot)
         elif local is not None and local.declaration is instruction and not local.marked:
             self._begin(local)
+        elif local is not None and comes_back(self._body, instruction):
+            self._forget_contents(local, instruction)
+
+    def _forget_contents(self, local: LocalObject, declare: ir.Declare) -> None:
+        """Let an object that lives on have no contents, where control comes back to its declaration."""
+        body, size = self._body, self._body.layout.size(local.alloca.type)
+        if self._zeroing(declare, local.alloca.name or "", size) is not None:
+            return
+        cells = cells_between(body.layout, local.alloca.type, 0, size)
+        if cells is None or len(cells) > _MANY:
+            body.refuse("unsupported-lifetime", f"a `goto` back over the declaration of `{local.shown}`")
+        else:
+            leave_open(body, local.base, cells, f"what `{local.shown}` contains where it is declared again")
 
     def _forget(self, name: str, slot: Slot) -> None:
         """Let a variable have no value."""
@@ -224,7 +240,7 @@ class LocalVariables:
             debug, declare = self._debug(name), self.declared.get(name)
             ignored = (ir.Declare, ir.DebugRecord)
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ignored) and not marked(u)]
-            uses += ends
+            uses += ends if declare is not None and is_outermost(body, declare) else []
             returns = declare is not None and comes_back(body, declare)
             if declare is not None and (not all(flow.dominates(declare, use) for use in uses) or returns):
                 declare = None
@@ -318,7 +334,8 @@ class LocalVariables:
         body.emit(alloc, text=f"begin of {local.shown}")
         if fill is not None:
             body.registers.skipped.add(fill)
-            leave_open(body, local.base, padding(body, type_, 0, size), fill.arguments[0].operand)
+            what = f"the padding of `{local.alloca.name}`"
+            leave_open(body, local.base, padding(body, type_, 0, size), what)
 
     def _zeroing(self, declare: ir.Instruction, name: str, size: int) -> ir.Call | None:
         """Return the fill with zeros that follows a declaration and covers the whole object."""

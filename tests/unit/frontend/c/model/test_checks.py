@@ -386,6 +386,26 @@ class TestLifetimes:
         """
         assert self.ends(lowered(tmp_path, text), "f") == ["alloca"]
 
+    @pytest.mark.parametrize("name", ["valid-memsafety", "unreach-call"])
+    def test_an_object_that_is_declared_again_has_no_contents(self, tmp_path: Path, name: str) -> None:
+        text = """
+        struct s { int n; int *p; };
+        int main(void) {
+            int k = 0;
+        again:;
+            struct s a;
+            int zeros[9] = {0};
+            if (!k) a.n = zeros[8];
+            if (k++ < a.n) goto again;
+            return 0;
+        }
+        """
+        left = [
+            e.op.approximates for e in edges(lowered(tmp_path, text, name), "main") if isinstance(e.op, Havoc)
+        ]
+        assert sum("`a` contains where it is declared again" in each for each in left) == 3
+        assert not any("zeros" in each for each in left)
+
     @pytest.mark.parametrize(
         "body",
         [
