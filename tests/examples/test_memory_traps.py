@@ -53,6 +53,7 @@ TRAPS = (
         model="ILP32",
     ),
     Trap("neighbour", DEREF),
+    Trap("element_of_vector", DEREF),
     Trap("neighbour_on_stack", DEREF),
     Trap(
         "one past an object, where the next one may start",

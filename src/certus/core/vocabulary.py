@@ -181,6 +181,7 @@ WRITE: Final = "invalid-write"
 FREE: Final = "invalid-free"
 LEAK: Final = "memory-leak"
 NOT_FREED: Final = "not-freed"
+ELEMENT: Final = "the vector has the element "  # a claim about an access to no memory
 
 PART_OF_KIND: Final[Mapping[str, str]] = {
     READ: "valid-deref",

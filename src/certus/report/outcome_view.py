@@ -121,10 +121,14 @@ def nothing_to_check(outcome: Outcome) -> str:
     return f"nothing to check: {missing} is reachable from main"
 
 
+_NO_ALLOCATION: Final = "no allocation of an object on the heap"
 _NOTHING_ASKED: Final = {
-    kind.property: kind.missing
-    for kind in KINDS.values()
-    if kind.property and kind.property not in ("unreach-call", "valid-memsafety")
+    **{each.property: each.missing for each in KINDS.values() if each.property not in ("", "unreach-call")},
+    "valid-deref": "no memory access that could be invalid",
+    "valid-free": "no call of free that could be invalid",
+    "valid-memtrack": _NO_ALLOCATION,
+    "valid-memcleanup": _NO_ALLOCATION,
+    "array-bounds": "no index that could be outside of its array",
 }
 
 

@@ -69,6 +69,8 @@ def violated(counting: SimpleNamespace, *, omitted: int = 0) -> Outcome:
         ("unreach-call", "reach_error", "count.c", "no call of reach_error"),
         ("no-overflow", None, "count.c", "no signed arithmetic that could overflow"),
         ("no-div-zero", None, "count.lp", "no division that could be by zero"),
+        ("valid-memsafety", None, "count.c", "no memory access that could be invalid"),
+        ("valid-memtrack", None, "count.c", "no allocation of an object on the heap"),
     ],
 )
 def test_the_first_line_says_that_nothing_was_asked(

@@ -42,7 +42,7 @@ from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Edge, Free, Havoc, Program
 from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.values import Datum
-from certus.core.vocabulary import ARGUMENT, SCAN, SCANNED, UNINITIALISED
+from certus.core.vocabulary import ARGUMENT, ELEMENT, SCAN, SCANNED, UNINITIALISED
 from certus.core.walk import postorder
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import (
@@ -172,6 +172,8 @@ def _silent(program: Program) -> str | None:
     ops = [edge.op for edge in program.edge.values()]
     if any(isinstance(op, Free) and op.silent for op in ops):
         return "Clang does not mark where the block of a local object ends"
+    if any(site.text.startswith(ELEMENT) for site in program.errors):
+        return "the compiled program does not check which elements vectors have"
     addresses = [term for op in ops for term in terms(op) if term.sort is INT]
     sorts = [each.args[0].sort for each in postorder(*addresses) if each.kind is Kind.TO_INT]
     cut = any(isinstance(sort, MachineSort) and sort.width > program.pointer_bits for sort in sorts)

@@ -161,6 +161,8 @@ class MemoryRun:
             return "the program writes text in a format that the compiled program does not have"
         if self.access is None and kind in _ACCESSES and self.blind:
             return f"the compiled program may miss the access: {self.blind[0]}"
+        if kind in (LEAK, NOT_FREED) and self.code == -signal.SIGILL:
+            return "the compiled program was ended by a trap, where it does not look for objects"
         if self.access is None and kind == LEAK and self.held:
             return "the stack of the compiled program may contain a pointer to the object"
         return None

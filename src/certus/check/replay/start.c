@@ -290,7 +290,7 @@ static void begin(void)
 
 /* -------------------------------------------------------------------------------- start and end */
 
-/* Constructors run before main, destructors after it in reverse order: the linker lists them. */
+/* Constructors run before main, destructors after it or in `exit`, in reverse order: the linker lists them. */
 typedef void (*certus_function)(void);
 extern certus_function __init_array_start[], __init_array_end[], __fini_array_start[], __fini_array_end[];
 
@@ -300,13 +300,14 @@ static int certus_registered;
 
 void certus_run_handlers(void)
 {
+    static certus_function *left = __fini_array_end;
     while (certus_registered) certus_handlers[--certus_registered]();
+    while (left != __fini_array_start) (*--left)();
 }
 
 static void certus_returned(void)
 {
     certus_run_handlers();
-    for (certus_function *at = __fini_array_end; at != __fini_array_start;) (*--at)();
     certus_finish(RETURNED);
 }
 

@@ -162,6 +162,11 @@ CONFIRMED = {
         __attribute__((destructor)) static void sixth() { n = n * 10 + 6; }
         static void handler() { n = n * 10 + 4; }
         int main() { atexit(handler); n = n * 10 + __VERIFIER_nondet_int(); n = n * 10 + 5; }""",
+    "destructors at exit": """void reach_error(); void exit(int);
+        int n;
+        __attribute__((destructor(200))) static void last() { if (n == 12) reach_error(); }
+        __attribute__((destructor)) static void first() { n = n * 10 + 2; }
+        int main() { if (__VERIFIER_nondet_int()) { n = 1; exit(0); } }""",
     "variables that are never initialised, and not used": """void reach_error();
         int main() {
             int x, y = __VERIFIER_nondet_int();

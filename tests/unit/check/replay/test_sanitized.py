@@ -595,6 +595,14 @@ def test_too_much_memory_makes_a_run_inconclusive(tmp_path: Path) -> None:
     assert "out of memory" in (run.why_not(READ) or "")
 
 
+def test_a_trap_says_nothing_about_lost_objects(tmp_path: Path) -> None:
+    text = "#include <stdlib.h>\nint main(void) { char *p = malloc(1); p = 0; __builtin_trap(); }"
+    run = run_of(tmp_path, text)
+    assert not run.violates(LEAK)
+    assert "ended by a trap" in (run.why_not(LEAK) or "")
+    assert run.why_not(READ) is None
+
+
 def test_an_endless_run_is_inconclusive(tmp_path: Path) -> None:
     built = SanitizedProgram(
         program_of(tmp_path, "int main(void) { for (;;); }", model="LP64"), directory=tmp_path

@@ -99,7 +99,7 @@ def copy_constant(body: Body, to: ir.Operand, source: ir.Operand, count: ir.Oper
         terms = taken(value, cells, lambda count: build.constant(0, machine(8 * count, signed=False)))
         for (offset, _), term in zip(cells, terms, strict=True):
             _store(body, at(address, offset), term)
-        leave_open(body, address, open_, to)
+        leave_open(body, address, open_, f"the padding of `{getattr(to, 'name', 'an object')}`")
         return True
     width = 1 if root is None else loop_width(layouts.element(body.layout, root.type), size)
     if any(part.size != width or part.offset % width for part in parts):
@@ -137,12 +137,11 @@ def padding(body: Body, type_: Type, start: int, size: int) -> list[Cell]:
     return [(offset - start, width) for offset, width in layouts.gaps(inside, start, start + size)]
 
 
-def leave_open(body: Body, address: Expr, cells: list[Cell], to: ir.Operand) -> None:
-    """Give padding any contents, by steps that reports do not show."""
-    name = to.name if isinstance(to, ir.Local) else "an object"
+def leave_open(body: Body, address: Expr, cells: list[Cell], what: str) -> None:
+    """Give cells any contents, by steps that reports do not show."""
     span, text = body.cursor.span, body.cursor.text
     body.cursor.span, body.cursor.text = None, ""
     for offset, size in cells:
-        value = body.havoc(machine(8 * size, signed=False), approximates=f"the padding of `{name}`")
+        value = body.havoc(machine(8 * size, signed=False), approximates=what)
         body.emit(Store(at(address, offset), value))
     body.cursor.span, body.cursor.text = span, text

@@ -121,13 +121,14 @@ class Scopes:
     ) -> int | None:
         """Return the block of a variable whose declaration control never reaches. The debug information lacks
         it, so its declaration is looked up in the source: one of this name, in a block around a use of the
-        variable. LLVM may have added a number to the name. An object without a declaration is a temporary."""
+        variable, the innermost one. LLVM may have added a number to the name. An object without a declaration
+        is a temporary."""
         number = next((n for use in uses if self._sources.token(n := use.location) is not None), None)
         place, token = self._debug.place(number), self._sources.token(number)
         variables = [self._debug.variable(each.variable) for each in declared]
         declared_in = {(each.name, *blocks_around(self._debug, each.scope)[:1]) for each in variables}
         plain = name.rstrip("0123456789")
-        blocks = set[int | None]()
+        found: dict[str, int | None] = {}
         if token is not None and place is not None:
             source, at = token
             for part in source.before(at):
@@ -136,10 +137,10 @@ class Scopes:
                         block = self._block_at(place, token, part.block)
                         text = source.tokens.texts[each.name]
                         if text in (name, plain) and (text, block) not in declared_in:
-                            blocks.add(block)
-        if blocks or (_IDENTIFIER.fullmatch(name) and plain not in _NAMED_BY_CLANG):
+                            found.setdefault(text, block)
+        if found or (_IDENTIFIER.fullmatch(name) and plain not in _NAMED_BY_CLANG):
             self.undeclared.add(name)
-        return blocks.pop() if len(blocks) == 1 else None
+        return next(iter(found.values())) if len(found) == 1 else None
 
     # ---------------------------------------------------------------------------- compound literals
 
@@ -250,18 +251,23 @@ def is_variable(body: Body, name: str, debug: DebugVariable | None) -> bool:
     return debug is not None or name in body.scopes.undeclared
 
 
-def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
-    """Return whether the address of an object without markers may be used after the object has ended. That
-    needs an inner block, which ends before the function returns, and a place where the address is stored
-    or passed."""
-    flow, block = body.flow, body.scopes.blocks.get(name)
+def is_unmarked(body: Body, name: str, declare: ir.Declare | None) -> bool:
+    """Return whether a variable or literal that has no markers belongs to an inner block, which ends before
+    the function returns, or perhaps does."""
+    block = body.scopes.blocks.get(name)
     if block is not None and is_function(body.module.debug, block):
         return False
     if declare is not None:
-        if body.module.debug.variable(declare.variable).argument:
-            return False
-    elif LITERAL not in name and name not in body.scopes.undeclared:
+        return not body.module.debug.variable(declare.variable).argument
+    return LITERAL in name or name in body.scopes.undeclared
+
+
+def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
+    """Return whether the address of an object without markers may be used after the object has ended. That
+    needs an inner block, and a place where the address is stored or passed."""
+    if not is_unmarked(body, name, declare):
         return False
+    flow = body.flow
     stack, seen = [name], {name}
     while stack:
         pointer = stack.pop()

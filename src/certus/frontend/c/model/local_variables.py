@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Alloc, Havoc
@@ -21,22 +21,26 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, StructType, Type
+from certus.frontend.c.model.cells import cells_between
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.lifetimes import (
     LITERAL,
     StackArrays,
     comes_back,
     is_outermost,
+    is_unmarked,
     is_variable,
     marked,
     outlives_scope,
 )
 from certus.frontend.c.model.operands import value_is_signed
 from certus.frontend.c.model.stays import END, START
-from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
+from certus.frontend.c.model.terms import is_scalar, machine_sort, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+
+_MANY: Final = 64  # cells of an object that get new contents one by one
 
 
 @dataclass(slots=True, eq=False)
@@ -173,6 +177,8 @@ class LocalVariables:
                 body.unit.names.booleans.add(slot.variable)
             if declared is not None:
                 body.unit.names.declare(body.module, slot.variable, declared, self.location(name))
+            elif name in body.scopes.undeclared:
+                body.unit.names.variables[slot.variable] = name
 
     def _is_signed(self, name: str) -> bool:
         """Guess whether an integer without a C type is used as a signed one."""
@@ -196,11 +202,26 @@ class LocalVariables:
             self._forget(name, slot)
         elif local is not None and local.declaration is instruction and not local.marked:
             self._begin(local)
+        elif local is not None and comes_back(self._body, instruction):
+            self._forget_contents(local, instruction)
+
+    def _forget_contents(self, local: LocalObject, declare: ir.Declare) -> None:
+        """Let an object that lives on have no contents, where control comes back to its declaration."""
+        body, size = self._body, self._body.layout.size(local.alloca.type)
+        if self._zeroing(declare, local.alloca.name or "", size) is not None:
+            return
+        cells = cells_between(body.layout, local.alloca.type, 0, size)
+        if cells is None or len(cells) > _MANY:
+            body.refuse("unsupported-lifetime", f"a `goto` back over the declaration of `{local.shown}`")
+        else:
+            leave_open(body, local.base, cells, f"what `{local.shown}` contains where it is declared again")
 
     def _forget(self, name: str, slot: Slot) -> None:
         """Let a variable have no value."""
         body = self._body
         assert slot.variable is not None
+        if LEAK in body.unit.rules.memory and name in self.declared and comes_back(body, self.declared[name]):
+            self._release(slot)
         body.registers.before_write(slot.variable)
         body.emit(Havoc((slot.variable,)), declares=True)
         if body.initialisation is not None:
@@ -211,12 +232,15 @@ class LocalVariables:
     def begin_objects(self) -> None:
         """Create the objects of the function; those without a suitable declaration begin here."""
         body, flow = self._body, self._body.flow
+        ends = [e for e in flow.instructions() if isinstance(e, ir.Return)] if body.unit.rules.memory else []
         for name, alloca in self._allocas():
             if name in self.slots:
+                self._check_markers(name)
                 continue
             debug, declare = self._debug(name), self.declared.get(name)
             ignored = (ir.Declare, ir.DebugRecord)
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ignored) and not marked(u)]
+            uses += ends if declare is not None and is_outermost(body, declare) else []
             returns = declare is not None and comes_back(body, declare)
             if declare is not None and (not all(flow.dominates(declare, use) for use in uses) or returns):
                 declare = None
@@ -249,6 +273,16 @@ class LocalVariables:
         if self.arrays is not None:
             self.arrays.prepare()
 
+    def _check_markers(self, name: str) -> None:
+        """Refuse a pointer if nothing says where its block ends: until then it may keep an object."""
+        body, slot = self._body, self.slots[name]
+        if LEAK not in body.unit.rules.memory or name in self._begun or self.arrays is None:
+            return
+        pointer = slot.variable is not None and slot.variable.sort is INT
+        if pointer and is_unmarked(body, name, self.declared.get(name)):
+            what = f"the lifetime of `{name}`, whose block is entered by a jump,"
+            body.refuse("unsupported-lifetime", what)
+
     def may_be_entered_again(self, name: str) -> bool:
         """Return whether the block of a variable may be entered again without passing its declaration: Clang
         marks no lifetime then."""
@@ -277,10 +311,19 @@ class LocalVariables:
         elif slot is not None and name == START:
             self._forget(variable, slot)
         elif slot is not None and name.startswith("llvm.lifetime.end") and LEAK in body.unit.rules.memory:
-            ends = isinstance(body.flow.blocks[body.flow.home[instruction]].last, ir.Return)
-            if slot.variable is not None and slot.variable.sort is INT and not ends:
+            block = body.flow.blocks[body.flow.home[instruction]]
+            rest = block.instructions[block.instructions.index(instruction) :]
+            called = any(isinstance(each, ir.Call) and not marked(each) for each in rest)
+            if called or not isinstance(block.last, ir.Return):
                 body.cursor.text = f"end of {slot.debug.name if slot.debug else 'a variable'}"
-                body.registers.assign(slot.variable, NULL)  # it does not keep track of an object any more
+                self._release(slot)
+
+    def _release(self, slot: Slot) -> None:
+        """Let a variable that may hold an address keep track of no object any more."""
+        body, variable = self._body, slot.variable
+        assert variable is not None
+        if variable.sort is INT or machine_sort(variable).width == body.layout.pointer_bits:
+            body.registers.assign(variable, build.constant(0, variable.sort))
 
     def _begin(self, local: LocalObject, marker: ir.Call | None = None) -> None:
         """Allocate an object; a fill with zeros that follows is part of the allocation."""
@@ -291,7 +334,8 @@ class LocalVariables:
         body.emit(alloc, text=f"begin of {local.shown}")
         if fill is not None:
             body.registers.skipped.add(fill)
-            leave_open(body, local.base, padding(body, type_, 0, size), fill.arguments[0].operand)
+            what = f"the padding of `{local.alloca.name}`"
+            leave_open(body, local.base, padding(body, type_, 0, size), what)
 
     def _zeroing(self, declare: ir.Instruction, name: str, size: int) -> ir.Call | None:
         """Return the fill with zeros that follows a declaration and covers the whole object."""

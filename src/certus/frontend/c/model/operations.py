@@ -11,7 +11,7 @@ from certus.core import build
 from certus.core.floats import Format
 from certus.core.program import Assign
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
-from certus.core.vocabulary import READ, WRITE
+from certus.core.vocabulary import ELEMENT, READ, WRITE
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import FloatType, IntegerType, Type, VectorType
@@ -268,7 +268,7 @@ def _require_element(body: Body, index: Expr, count: int, kind: str) -> None:
     natural, sort = _natural(index)
     outside = build.le(build.constant(count, sort), natural) if count <= sort.high else build.FALSE
     if kind in body.unit.rules.memory and outside is not build.FALSE:
-        body.claim(build.not_(outside), kind, f"the vector has the element {body.cursor.text}")
+        body.claim(build.not_(outside), kind, f"{ELEMENT}{body.cursor.text}")
         return
     body.when(outside, lambda: body.undefined("an element that a vector does not have"))
 

@@ -386,19 +386,41 @@ class TestLifetimes:
         """
         assert self.ends(lowered(tmp_path, text), "f") == ["alloca"]
 
+    @pytest.mark.parametrize("name", ["valid-memsafety", "unreach-call"])
+    def test_an_object_that_is_declared_again_has_no_contents(self, tmp_path: Path, name: str) -> None:
+        text = """
+        struct s { int n; int *p; };
+        int main(void) {
+            int k = 0;
+        again:;
+            struct s a;
+            int zeros[9] = {0};
+            if (!k) a.n = zeros[8];
+            if (k++ < a.n) goto again;
+            return 0;
+        }
+        """
+        left = [
+            e.op.approximates for e in edges(lowered(tmp_path, text, name), "main") if isinstance(e.op, Havoc)
+        ]
+        assert sum("`a` contains where it is declared again" in each for each in left) == 3
+        assert not any("zeros" in each for each in left)
+
     @pytest.mark.parametrize(
         "body",
         [
             "int *p, n = 3; while (n--) p = &(int){n}; return *p;",
             "int n = 3; char *p; while (n--) p = __builtin_alloca(n); return *p;",
+            "KEEP void exit(int); exit(0);",
         ],
-        ids=["literal-in-a-loop-without-braces", "alloca-in-loop"],
+        ids=["literal-in-a-loop-without-braces", "alloca-in-loop", "pointer-in-a-macro"],
     )
     def test_lifetimes_that_are_not_modelled(self, tmp_path: Path, body: str) -> None:
+        keep = "#define KEEP switch (1) { int *p; case 1: p = __builtin_malloc(4); }\n"
         with pytest.raises(Unsupported) as caught:
-            lowered(tmp_path, f"int main(void) {{ {body} }}")
+            lowered(tmp_path, f"{keep}int main(void) {{ {body} }}")
         assert caught.value.diagnostic.code == "unsupported-lifetime"
-        lowered(tmp_path, f"int main(void) {{ {body} }}", "unreach-call")
+        lowered(tmp_path, f"{keep}int main(void) {{ {body} }}", "unreach-call")
 
     def test_a_negative_length_is_an_error_where_the_array_is_declared(self, tmp_path: Path) -> None:
         text = "int main(void) { int n = __VERIFIER_nondet_int(); int a[n]; return 0; }"
