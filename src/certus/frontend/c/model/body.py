@@ -379,7 +379,7 @@ class Body(Steps):
         self.unit.names.note_format(value, type_)
         if type_.text == "x86_fp80":
             self.assume(floats.is_valid(value))
-        return value
+        return floats.returned(self, type_, value)
 
     def unset(self, size: int) -> Expr:
         """Return `size` bytes that count as never written."""

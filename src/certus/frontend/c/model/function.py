@@ -270,14 +270,9 @@ class Lowering:
         return True
 
     def _returned(self, value: Expr) -> Expr:
-        """Return a value as the caller gets it: i386 returns floating-point numbers in a register that makes
-        every NaN quiet."""
+        """Return a value as the caller gets it."""
         body, (result,) = self.body, self.body.signature.results
-        term, type_ = as_sort(value, result.sort), body.signature.result
-        quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
-        if quiets and body.unit.sees_nans(body.module, body.name):
-            return floats.quieted(floats.format_of(type_), term)
-        return term
+        return floats.returned(body, body.signature.result, as_sort(value, result.sort), body.name)
 
     def _return(self, instruction: ir.Return) -> None:
         body = self.body
