@@ -227,7 +227,7 @@ def is_class(format: Format, a: Expr, mask: int) -> Expr:
     return build.disjunction(conditions)
 
 
-def returned(body: Body, type_: Type, a: Expr, function: str | None = None) -> Expr:
+def returned(body: Body, type_: FloatType, a: Expr, function: str | None = None) -> Expr:
     """Return the result of a function, of the program if it is named, as the caller gets it: i386 returns
     floating-point numbers in a register that makes a signalling NaN quiet."""
     quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
