@@ -130,17 +130,17 @@ class Memory:
         is_named = value in self._functions or value in self._ended or self._object(value) is not None
         return f"{self.address(value)} ({words})" if wide and is_named else words
 
-    def cell_text(self, address: int, term: Expr) -> str:
-        """Return the value of a cell as text."""
+    def cell_text(self, address: int, term: Expr, value: Datum) -> str:
+        """Return a value of a cell, which it need not have any more, as text."""
         cell = self.cells[address]
-        if cell.points and isinstance(cell.value, int):
-            return self.address(cell.value)
-        if cell.format and isinstance(cell.value, int):
-            return value_text(FloatBits(cell.value, cell.format))
-        if cell.signed and isinstance(cell.value, int) and not isinstance(cell.value, bool):
+        if cell.points and isinstance(value, int):
+            return self.address(value)
+        if cell.format and isinstance(value, int):
+            return value_text(FloatBits(value, cell.format))
+        if cell.signed and isinstance(value, int) and not isinstance(value, bool):
             sort = machine(8 * cell.size, signed=True)
-            return value_text(sort.wrap(cell.value))
-        return self.text(term, cell.value)
+            return value_text(sort.wrap(value))
+        return self.text(term, value)
 
     def address(self, value: int) -> str:
         """Return an address as text: `&x`, `&a[2]`, `NULL`, or a number."""

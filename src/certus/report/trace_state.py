@@ -219,7 +219,7 @@ class TraceState:
         self.memory.see(address, term, value, text, index, points=points)
         self._notice_dropped()
         cell = self.memory.cells[address]
-        return Change(MEMORY, str(address), cell.name, self.memory.cell_text(address, term))
+        return Change(MEMORY, str(address), cell.name, self.memory.cell_text(address, term, cell.value))
 
     def _points(self, term: Expr, top: _Frame) -> bool:
         """Say whether a term is a pointer: an address, or a value read from a cell that holds one."""
@@ -254,7 +254,7 @@ class TraceState:
                 continue
             name, address = self._read_as(variable, edge, top), top.source.get(variable, -1)
             if name and address in self.memory.cells:
-                values.setdefault(name, self.memory.cell_text(address, variable))
+                values.setdefault(name, self.memory.cell_text(address, variable, value))
             elif name:
                 values.setdefault(name, self.memory.text(variable, value))
         return tuple(sorted(values.items(), key=lambda item: position_in(item[0], edge.text)))

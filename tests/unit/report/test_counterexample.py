@@ -251,6 +251,15 @@ def steps_of(path: Path, text: str, kind: str = "assert") -> list[tuple[str, str
     return [(move.statement, move.effect) for move in shown.moves]
 
 
+def test_a_branch_shows_what_was_read_not_what_is_there_now(tmp_path: Path) -> None:
+    text = """extern int __VERIFIER_nondet_int(void); void reach_error(void); int t[2] = {1, 2};
+        int main(void) { int i = __VERIFIER_nondet_int(); if (i < 0 || i > 1) return 0;
+        int b = t[i]; t[i] = 77; if (b < 5 && t[i]++ == 77) reach_error(); }"""
+    effects = [effect for _, effect in steps_of(tmp_path / "p.c", text)]
+    assert "true, as b = 1" in effects
+    assert "true, as t[0] = 77" in effects
+
+
 def test_what_c_leaves_open_is_no_step(tmp_path: Path) -> None:
     """By how much `isalpha` exceeds 0 is open; that is not its result."""
     text = "#include <assert.h>\n#include <ctype.h>\nextern int __VERIFIER_nondet_int(void);\n"

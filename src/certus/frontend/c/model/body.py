@@ -19,7 +19,7 @@ from certus.core.vocabulary import UNDEFINED_STEP, UNINITIALISED
 from certus.core.walk import completed
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
+from certus.frontend.c.ir.types import FloatType, IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.cells import Roots, Signature, make_signature
 from certus.frontend.c.model.checks import Checked
@@ -379,7 +379,7 @@ class Body(Steps):
         self.unit.names.note_format(value, type_)
         if type_.text == "x86_fp80":
             self.assume(floats.is_valid(value))
-        return value
+        return floats.returned(self, type_, value) if isinstance(type_, FloatType) else value
 
     def unset(self, size: int) -> Expr:
         """Return `size` bytes that count as never written."""

@@ -227,10 +227,14 @@ def is_class(format: Format, a: Expr, mask: int) -> Expr:
     return build.disjunction(conditions)
 
 
-def quieted(format: Format, a: Expr) -> Expr:
-    """Return a value; a signalling NaN becomes a quiet one."""
-    quiet = build.bit_or(a, constant(format.quiet, format))
-    return build.ite(is_number(format, a), a, quiet)
+def returned(body: Body, type_: FloatType, a: Expr, function: str | None = None) -> Expr:
+    """Return the result of a function, of the program if it is named, as the caller gets it: i386 returns
+    floating-point numbers in a register that makes a signalling NaN quiet."""
+    quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
+    if not quiets or not body.unit.sees_nans(body.module, function):
+        return a
+    format = format_of(type_)
+    return build.ite(is_number(format, a), a, build.bit_or(a, constant(format.quiet, format)))
 
 
 # -------------------------------------------------------------------------------------- results
@@ -385,7 +389,10 @@ class VisibleNans:
                 self._flow((name, ""), result)
             return
         self._use(home, others)
-        if name.startswith("llvm.copysign.") or name in ("copysign", "copysignf", "copysignl"):
+        if name.startswith("llvm.is.fpclass."):  # it may tell signalling NaNs from quiet ones
+            masks = [each.value & 3 for each in others if isinstance(each, ir.Integer)]
+            self._use(home, floating if masks not in ([0], [3]) else ())
+        elif name.startswith("llvm.copysign.") or name in ("copysign", "copysignf", "copysignl"):
             self._use(home, floating[1:])
             self._pass(home, floating[:1], result)
         elif name.startswith("llvm.fabs.") or name in self._passing:

@@ -11,6 +11,7 @@ from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer
+from certus.frontend.c.ir.types import FloatType
 from certus.frontend.c.model import calls, floats, intrinsics, memory, operands, operations, probes, terms
 from certus.frontend.c.model.checks import Checked
 from certus.frontend.c.model.folding import DECIDING, Decisions, incoming_value, phis_of
@@ -270,14 +271,10 @@ class Lowering:
         return True
 
     def _returned(self, value: Expr) -> Expr:
-        """Return a value as the caller gets it: i386 returns floating-point numbers in a register that makes
-        every NaN quiet."""
+        """Return a value as the caller gets it."""
         body, (result,) = self.body, self.body.signature.results
         term, type_ = as_sort(value, result.sort), body.signature.result
-        quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
-        if quiets and body.unit.sees_nans(body.module, body.name):
-            return floats.quieted(floats.format_of(type_), term)
-        return term
+        return floats.returned(body, type_, term, body.name) if isinstance(type_, FloatType) else term
 
     def _return(self, instruction: ir.Return) -> None:
         body = self.body

@@ -155,6 +155,13 @@ def challenged(directory: Path, text: str, model: str) -> bool:
     return outcome.challenge is not None and outcome.challenge.compared == 1
 
 
+@pytest.mark.parametrize(("model", "verdict"), [("LP64", Unsafe), ("ILP32", Safe)])
+def test_inputs_on_i386_are_quiet(model: str, verdict: type, tmp_path: Path) -> None:
+    text = """int main(void) { CHECK(!__builtin_issignaling(__VERIFIER_nondet_float()));
+        CHECK(!__builtin_isnan(1.0f)); }"""
+    assert answer(tmp_path, text, "bmc", model) is verdict
+
+
 @pytest.mark.parametrize("sign", [0, 1])
 def test_the_smaller_one_of_two_zeros_is_either(sign: int, tmp_path: Path) -> None:
     text = f"double fmin(double, double); int main(void) {{ volatile double p = 0.0, n = -0.0; \
