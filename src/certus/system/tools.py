@@ -186,11 +186,15 @@ OLD_C: Final = (
 # Compile the functions of <ctype.h> as functions, not as look-ups in tables of the C library.
 NO_TABLES: Final = "-D__NO_CTYPE"
 
+# An attribute that switches checks off has no effect: nothing checks threads.
+_ALL_CHECKED: Final = tuple(
+    f'-D{name}(checks)=no_sanitize("thread")' for name in ("no_sanitize", "__no_sanitize__")
+)
 # Flags for every compilation of a user's program: preprocessing, the version of C, and the nesting of
 # expressions.
 LANGUAGE: Final = (
     *("-x", "c", "-std=gnu17", "-fno-pic", "-fno-pie", "-fbracket-depth=100000"),
-    *(*OLD_C, NO_TABLES),
+    *(*OLD_C, NO_TABLES, *_ALL_CHECKED),
 )
 _NAME: Final = re.compile(r"(?:\\[ #\\]|\$\$|[^\s\\]|\\(?=\S))+")  # in the list of a makefile's rule
 _ESCAPED: Final = re.compile(r"\\([ #])|\$(\$)")

@@ -144,3 +144,24 @@ def test_kinds_that_do_not_exist() -> None:
     assert property_of_kinds(("shift", "assert")).kinds == ("assert", "shift")
     with pytest.raises(Unsupported):
         check_supported(Property("termination"))
+
+
+_VECTOR = "typedef int v __attribute__((vector_size(16)));"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("division", f"{_VECTOR} int f(int a, int b) {{ v x = {{a}}, y = {{b}}; return (x / y)[0]; }}"),
+        ("overflow", f"{_VECTOR} int f(int a, int b) {{ v x = {{a}}, y = {{b}}; return (x + y)[0]; }}"),
+        ("shift", f"{_VECTOR} int f(int a, int b) {{ v x = {{a}}, y = {{b}}; return (x << y)[0]; }}"),
+        ("division", "int f(int a, int b) { _Complex int x = a, y = b; return __real__ (x / y); }"),
+        ("overflow", "int f(int a, int b) { _Complex int x = a, y = b; return __real__ (x + y); }"),
+        ("float-divide", "int f(int a, int b) { _Complex double x = a; x /= (double)b; return x == 0; }"),
+    ],
+)
+def test_operations_that_clang_does_not_check_are_refused(kind: str, text: str, tmp_path: Path) -> None:
+    main = "\nint main(int argc, char **argv) { return f(argc, argc); }"
+    with pytest.raises(Unsupported) as raised:
+        loaded(tmp_path, text + main, (kind,))
+    assert raised.value.diagnostic.code == "unsupported-vector"

@@ -3,6 +3,7 @@ aggregates."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,15 @@ from certus.frontend.c.source import expressions
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
+_COMPLEX: Final = re.compile(r"(?:add|sub|mul|neg)\.[ri][lr]?\d*")  # operations on parts of complex numbers
+_QUOTIENTS: Final = ("sdiv", "udiv", "srem", "urem")
+_CHECKED: Final = {  # operations that may be errors, by properties and kinds of checks
+    **dict.fromkeys(("no-overflow", "overflow"), ("add", "sub", "mul", "shl", "sdiv", "srem")),
+    **dict.fromkeys(("no-div-zero", "division"), _QUOTIENTS),
+    **dict.fromkeys(("float-divide-by-zero", "float-divide"), ("fdiv",)),
+    **dict.fromkeys(("float-cast-overflow", "float-cast"), ("fptosi", "fptoui")),
+    "shift": ("shl", "lshr", "ashr"),
+}
 _OPEN: Final = "an element of a vector that is left open"
 
 
@@ -47,10 +57,31 @@ def lanewise(body: Body, compute: Callable[..., Expr], *values: Value) -> Value:
 
 def binary(body: Body, instruction: ir.Binary) -> Value:
     operation, hint = instruction.operation, True if "nsw" in instruction.flags else None
+    _expect_checked(body, instruction, instruction.left)
     if operation[0] == "f":
         return _float_binary(body, instruction)
     compute = partial(terms.binary, operation, signed_hint=hint)
     return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
+
+
+def _expect_checked(body: Body, instruction: ir.Binary | ir.Convert, operand: ir.Operand) -> None:
+    """Refuse an operation that the property is about if Clang does not check it: on vectors and on complex
+    integers."""
+    operation, kinds = instruction.operation, body.unit.rules.kind.split(",")
+    if not body.unit.is_program(body.module) or not any(operation in _CHECKED.get(k, ()) for k in kinds):
+        return
+    unchecked = isinstance(operand.type, VectorType) or _COMPLEX.fullmatch(instruction.name or "") is not None
+    if (
+        isinstance(instruction, ir.Binary)
+        and "exact" not in instruction.flags
+        and operation in (*_QUOTIENTS, "fdiv")
+    ):
+        divisor = instruction.right
+        uses = body.flow.uses.get(divisor.name, ()) if isinstance(divisor, ir.Local) else ()
+        tested = any(isinstance(use, ir.Compare) for use in uses)
+        unchecked = unchecked or not (tested or isinstance(divisor, ir.Integer | ir.Float))
+    if unchecked:
+        raise Unmodelled("unsupported-vector", "a check of an operation on vectors or complex integers")
 
 
 def _on_floats(body: Body, compute: Callable[..., Expr], *operands: ir.Operand) -> Value:
@@ -108,6 +139,7 @@ def compare(body: Body, instruction: ir.Compare) -> Value:
 
 def convert(body: Body, instruction: ir.Convert) -> Value:
     operation, type_ = instruction.operation, instruction.type
+    _expect_checked(body, instruction, instruction.operand)
     if operation.startswith("fp") or operation.endswith("fp"):
         return _float_conversion(body, instruction)
     value = value_of(body, instruction.operand)
