@@ -188,7 +188,7 @@ NO_TABLES: Final = "-D__NO_CTYPE"
 
 # An attribute that switches checks off has no effect: nothing checks threads.
 _ALL_CHECKED: Final = tuple(
-    f'-D{name}(checks)=no_sanitize("thread")' for name in ("no_sanitize", "__no_sanitize__")
+    f'-D{name}(...)=no_sanitize("thread")' for name in ("no_sanitize", "__no_sanitize__")
 )
 # Flags for every compilation of a user's program: preprocessing, the version of C, and the nesting of
 # expressions.
