@@ -224,14 +224,14 @@ class BodyReader(Reader):
 
     def phi(self) -> ir.Phi:
         self.flags()
-        type_, ways = self.type(), list[tuple[ir.Operand, str]]()
-        while not ways or self.goes_on():
+        type_, incoming = self.type(), dict[str, ir.Operand]()
+        while not incoming or self.goes_on():
             self.expect("[")
             value = self.operand(type_)
             self.expect(",")
-            ways.append((value, self.name()))
+            incoming[self.name()] = value
             self.expect("]")
-        return ir.Phi(type_, ways)
+        return ir.Phi(type_, incoming)
 
     def call(self) -> ir.Instruction:
         self.flags()

@@ -89,10 +89,10 @@ class Freeze(Instruction):
 
 
 class Phi(Instruction):
-    """A value that depends on the block that control comes from."""
+    """A value that depends on the block that control comes from: `incoming` has one for each label."""
 
     type: Type
-    incoming: list[tuple[Operand, str]]
+    incoming: Mapping[str, Operand]
 
 
 class ExtractValue(Instruction):
@@ -261,7 +261,7 @@ def with_sources(instruction: Instruction, sources: Callable[[str], Iterable[str
     as it is."""
     if not isinstance(instruction, Phi):
         return instruction
-    incoming = [(value, new) for value, label in instruction.incoming for new in sources(label)]
+    incoming = {new: value for label, value in instruction.incoming.items() for new in sources(label)}
     return replace(instruction, incoming=incoming)
 
 

@@ -336,7 +336,7 @@ class VisibleNans:
                 self._flow(place(then), result)
                 self._flow(place(otherwise), result)
             case ir.Phi(incoming=incoming):
-                for operand, _ in incoming:
+                for operand in incoming.values():
                     self._flow(place(operand), result)
             case ir.Return(value=value):
                 if value is not None:

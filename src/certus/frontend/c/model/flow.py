@@ -91,7 +91,8 @@ class Flow:
         home, name = self.home[instruction], instruction.name or ""
         for use in self.uses.get(name, ()):
             if isinstance(use, ir.Phi):
-                if any(getattr(value, "name", "") == name and label != home for value, label in use.incoming):
+                ways = use.incoming.items()
+                if any(getattr(value, "name", "") == name and label != home for label, value in ways):
                     return True
             elif self.home[use] != home:
                 return True
@@ -244,8 +245,7 @@ def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Sel
     amounts pass. These overflow as well, so here the check fails for them."""
     match first.last, second.instructions:
         case [ir.Jump(target=target), [ir.Phi() as phi, following, *_]]:
-            values = {label: value for value, label in phi.incoming}
-            passes = values[here]
+            passes = phi.incoming[here]
             pure = all(isinstance(i, ir.Binary | ir.Compare | ir.Convert) for i in first.instructions[:-1])
             if (
                 pure
@@ -254,7 +254,7 @@ def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Sel
                 and target == second.label
                 and not isinstance(following, ir.Phi)
             ):
-                operands = [branch.condition, values[first.label], Integer(phi.type, 0)]
+                operands = [branch.condition, phi.incoming[first.label], Integer(phi.type, 0)]
                 return ir.Select(
                     *operands, name=phi.name, location=phi.location, text=phi.text, operands=operands
                 )

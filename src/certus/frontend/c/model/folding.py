@@ -160,7 +160,7 @@ class Decisions:
         return arriving
 
     def _phi_value(self, phi: ir.Phi, label: str) -> Expr:
-        term, variable = term_of(self._body, incoming_value(phi, label)), self._body.registers.phis.get(phi)
+        term, variable = term_of(self._body, phi.incoming[label]), self._body.registers.phis.get(phi)
         return term if variable is None else as_sort(term, variable.sort)
 
 
@@ -173,11 +173,6 @@ def _chosen(test: Expr, yes: list[Expr] | None, no: list[Expr] | None) -> list[E
 def phis_of(body: Body, label: str) -> list[ir.Phi]:
     """Return the phis of a block; they come first in it."""
     return [i for i in body.flow.blocks[label].instructions if isinstance(i, ir.Phi)]
-
-
-def incoming_value(phi: ir.Phi, label: str) -> Operand:
-    """Return the value of a phi if control comes from a block."""
-    return next(value for value, source in phi.incoming if source == label)
 
 
 # ---------------------------------------------------------------------------- functions of the models
@@ -320,8 +315,8 @@ class _Fold:
                 assert variable is not None
                 self.slots[slot] = as_sort(term_of(callee, instruction.value), variable.sort)
             case ir.Phi():
-                by_label = {label: operand for operand, label in instruction.incoming}
-                incoming = [(c, term_of(callee, by_label[label])) for label, c, _ in self.ways]
+                ways = instruction.incoming
+                incoming = [(c, term_of(callee, ways[label])) for label, c, _ in self.ways]
                 self.values[name] = _choice(incoming)
             case ir.Call(callee=Symbol(name=function)):
                 self._call(instruction, function)

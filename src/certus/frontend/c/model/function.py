@@ -14,7 +14,7 @@ from certus.frontend.c.ir.instructions import Integer
 from certus.frontend.c.ir.types import FloatType
 from certus.frontend.c.model import calls, floats, intrinsics, memory, operands, operations, probes, terms
 from certus.frontend.c.model.checks import Checked
-from certus.frontend.c.model.folding import DECIDING, Decisions, incoming_value, phis_of
+from certus.frontend.c.model.folding import DECIDING, Decisions, phis_of
 from certus.frontend.c.model.lifetimes import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.sources import chosen_text, condition_of
@@ -187,7 +187,7 @@ class Lowering:
             return
         phis = phis_of(body, target)
         if values is None:
-            ways = [incoming_value(phi, body.cursor.block) for phi in phis]
+            ways = [phi.incoming[body.cursor.block] for phi in phis]
             claims = body.unit.rules.invariants and body.cursor.probe is not None
             if claims and any(map(probes.is_poison, ways)):
                 probes.fail_probe(body)

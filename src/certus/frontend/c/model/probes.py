@@ -86,11 +86,10 @@ def uses_poison(instruction: ir.Instruction) -> bool:
 def gives_poison(body: Body, label: str) -> bool:
     """Return whether a block passes an undefined value to a phi of a successor."""
     return any(
-        is_poison(value) and source == label
+        is_poison(phi.incoming[label])
         for target in ir.successors(body.flow.blocks[label].last)
         for phi in body.flow.blocks[target].instructions
         if isinstance(phi, ir.Phi)
-        for value, source in phi.incoming
     )
 
 

@@ -88,7 +88,7 @@ class TestInstructions:
     def test_choices(self) -> None:
         phi = line("%c = phi i1 [ false, %entry ], [ %cmp, %land.rhs ]")
         assert isinstance(phi, ir.Phi)
-        assert [label for _, label in phi.incoming] == ["entry", "land.rhs"]
+        assert [*phi.incoming] == ["entry", "land.rhs"]
         select = line("%s = select i1 %c, i32 1, i32 undef")
         assert isinstance(select, ir.Select)
         assert isinstance(select.otherwise, Undefined)
