@@ -190,6 +190,8 @@ NO_TABLES: Final = "-D__NO_CTYPE"
 _ALL_CHECKED: Final = tuple(
     f'-D{name}(...)=no_sanitize("thread")' for name in ("no_sanitize", "__no_sanitize__")
 )
+# Makes Clang check `x++` on an atomic variable, too, and trap where an attribute switches checks off.
+TRAPPING: Final = "-ftrapv"
 # Flags for every compilation of a user's program: preprocessing, the version of C, and the nesting of
 # expressions.
 LANGUAGE: Final = (

@@ -30,6 +30,7 @@ from certus.system.tools import (
     IS_GCC,
     LANGUAGE,
     TARGETS,
+    TRAPPING,
     Clang,
     ClangMissing,
     ToolFailed,
@@ -276,7 +277,7 @@ class Builds:
         flags = (*_CLANG_FLAGS, *self._finding_headers(source))
         self._run_clang((*flags, "-E", str(written), "-o", str(output)))
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
-        checks = self.wanted.checks
+        checks = tuple(flag for flag in self.wanted.checks if flag != TRAPPING)  # gcc would call functions
         own = [flag for flag in GCC_FLAGS if not checks or flag != GCC_TRAP]  # it would make all checks trap
         return text, (*own, *_FLAGS, *checks, *_rounding(source))
 

@@ -54,7 +54,7 @@ from certus.interpreter.inputs import (
     unknown,
 )
 from certus.interpreter.interpreter import Ending, run
-from certus.system.tools import Ended, run_confined
+from certus.system.tools import TRAPPING, Ended, run_confined
 
 _SECONDS: Final = 10.0  # for the compiled program, at most
 _GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
@@ -64,7 +64,10 @@ _NO_GCC: Final = "it does not check accesses to memory"
 MEMORY: Final = 3 << 30  # bytes of address space
 # Flags that make an error of this kind end the program with a code of `CHECK_CODES`.
 CHECKS: Final = {
-    "overflow": ("-fno-wrapv", "-fsanitize=signed-integer-overflow,shift", "-fno-sanitize-recover=all"),
+    "overflow": (
+        *("-fno-wrapv", TRAPPING, "-fsanitize=signed-integer-overflow,shift"),
+        "-fno-sanitize-recover=all",
+    ),
     "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
     "shift": ("-fno-wrapv", "-fsanitize=shift", "-fno-sanitize-recover=all"),  # without it, bases may wrap
     "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all", "-fstrict-flex-arrays=2"),

@@ -230,7 +230,7 @@ def _is_handler(name: str) -> bool:
 def _handler(name: str) -> str:
     """Return the definition of a function that compilers call when a check fails: it ends the program. That
     of quotients gets the place and the type (whose description starts with 1 if it is floating), and both
-    operands, by reference if they have more than 64 bits."""
+    operands, by reference if they are wider than a pointer."""
     code = ExitCode.SHIFTED if "shift" in name else ExitCode.OVERFLOWED
     if "unreachable" in name:
         code = ExitCode.ABORTED
@@ -240,9 +240,17 @@ def _handler(name: str) -> str:
         code = ExitCode.UNREPRESENTABLE
     if "divrem" in name:
         at = "struct { char *file; unsigned line, column; short *type; } *at"
-        integers = f"right ? {ExitCode.OVERFLOWED} : {ExitCode.DIVIDED_BY_ZERO}"
-        codes = f"*at->type == 1 ? {ExitCode.DIVIDED_BY_FLOAT_ZERO} : {integers}"
-        return f"void {name}({at}, unsigned long left, unsigned long right) {{ certus_finish({codes}); }}"
+        integers = f"divisor ? {ExitCode.OVERFLOWED} : {ExitCode.DIVIDED_BY_ZERO}"
+        return (
+            f"void {name}({at}, unsigned long left, unsigned long right) {{\n"
+            f"    if (*at->type == 1) certus_finish({ExitCode.DIVIDED_BY_FLOAT_ZERO});\n"
+            "    int count = (1 << (at->type[1] >> 1)) / (8 * (int)sizeof right);\n"
+            "    const unsigned long *words = count > 1 ? (unsigned long *)right : &right;\n"
+            "    unsigned long divisor = 0;\n"
+            "    do divisor |= *words++; while (--count > 0);\n"
+            f"    certus_finish({integers});\n"
+            "}"
+        )
     return f"void {name}() {{ certus_finish({code}); }}"
 
 

@@ -28,7 +28,7 @@ from certus.core.vocabulary import kinds_of
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
-from certus.system.tools import ClangMissing, ToolFailed, emit_ir
+from certus.system.tools import TRAPPING, ClangMissing, ToolFailed, emit_ir
 
 _FLAGS: Final = (
     *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-gno-key-instructions", "-fno-caret-diagnostics"),
@@ -43,6 +43,9 @@ WARNINGS: Final = (
     *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
     *("integer-overflow", "array-bounds", "uninitialized", "null-dereference"),
 )
+_HANDLED: Final = re.compile(r"@__ubsan_handle_.*!dbg !(\d+)")
+_PLACE: Final = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), column: (\d+)", re.MULTILINE)
+_BASES: Final = ("shift-overflow", "shift-sign-overflow", "shift-negative-value")  # of shifts of constants
 _OVERFLOW: Final = "(?:add|sub|mul|negate|divrem)_overflow"
 
 
@@ -103,12 +106,14 @@ class ClangWarning:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The IR of a file, and the path under which Clang read it. `blanked`: line markers were blanked out, so
-    that lines are those of the file itself."""
+    that lines are those of the file itself. `unchecked`: warnings about constants that are errors, but that
+    Clang has computed without a check, as it does in initialisers of local arrays and records."""
 
     text: str
     main: str
     blanked: bool
     warnings: tuple[ClangWarning, ...] = ()
+    unchecked: tuple[ClangWarning, ...] = ()
 
 
 def compile_file(
@@ -127,7 +132,7 @@ def compile_file(
     contents = path.read_bytes()
     data = contents if data is None else data
     text = without_markers(data)
-    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
+    flags = [*_FLAGS, *(f"-W{name}" for name in (*WARNINGS, *_BASES)), *check_flags(property)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
     flags += () if kinds_of(property) else _NO_MARKERS
@@ -148,9 +153,26 @@ def compile_file(
     warnings = tuple(
         ClangWarning(match["name"], match["text"], match["file"], int(match["line"]), int(match["column"]))
         for match in _WARNING.finditer(result.messages)
-        if match["name"] in WARNINGS
     )
-    return Compiled(result.text, result.file, blanked=text is not data, warnings=warnings)
+    shown = tuple(each for each in warnings if each.name in WARNINGS)
+    errors = {name for each in property.split(",") for name in _constant_errors(each)}
+    folded = [each for each in warnings if each.name in errors]
+    places = _checked_places(result.text) if folded else set()
+    unchecked = tuple(each for each in folded if (each.line, each.column) not in places)
+    return Compiled(result.text, result.file, text is not data, shown, unchecked)
+
+
+def _constant_errors(property: str) -> tuple[str, ...]:
+    """Return the warnings about constants that are errors of a property, or of a kind of checks."""
+    overflow = ("integer-overflow",) if property in ("no-overflow", "overflow") else ()
+    shift = ("shift-count-overflow", "shift-count-negative", *_BASES)
+    return (*overflow, *(shift if property in ("no-overflow", "shift") else ()))
+
+
+def _checked_places(text: str) -> set[tuple[int, int]]:
+    """Return the lines and columns of the operations that have checks."""
+    checks = set(_HANDLED.findall(text))
+    return {(int(line), int(column)) for number, line, column in _PLACE.findall(text) if number in checks}
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.
@@ -164,8 +186,9 @@ def checked_by_clang(property: str) -> str:
 
 def check_flags(property: str) -> list[str]:
     """Return the flags that make Clang check a property, or kinds of checks."""
-    sanitizers = [SANITIZERS[each].flags for each in property.split(",") if each in SANITIZERS]
-    return [f"-fsanitize={','.join(sanitizers)}", *_CHECKED] if sanitizers else []
+    sanitizers = ",".join(SANITIZERS[each].flags for each in property.split(",") if each in SANITIZERS)
+    trapping = (TRAPPING,) if "signed-integer-overflow" in sanitizers else ()
+    return [f"-fsanitize={sanitizers}", *_CHECKED, *trapping] if sanitizers else []
 
 
 def without_markers(data: bytes) -> bytes:

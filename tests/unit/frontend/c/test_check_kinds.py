@@ -165,3 +165,36 @@ def test_operations_that_clang_does_not_check_are_refused(kind: str, text: str, 
     with pytest.raises(Unsupported) as raised:
         loaded(tmp_path, text + main, (kind,))
     assert raised.value.diagnostic.code == "unsupported-vector"
+
+
+@pytest.mark.parametrize(
+    ("kind", "initialiser"),
+    [
+        ("overflow", "int a[] = {1, 2147483647 + 1}"),
+        ("overflow", "struct { int x, y; } a = {.y = -(-2147483647 - 1)}"),
+        ("overflow", "DECLARED"),
+        ("shift", "int a[] = {1, 1 << 31}"),
+        ("shift", "int a[] = {1, -1 << 2}"),
+    ],
+)
+def test_constants_that_clang_does_not_check_are_refused(kind: str, initialiser: str, tmp_path: Path) -> None:
+    text = "#define DECLARED int a[] = {1, 2147483647 + 1}\n"
+    with pytest.raises(Unsupported) as raised:
+        loaded(tmp_path, f"{text}int main(void) {{ {initialiser}; return sizeof a; }}", (kind,))
+    assert raised.value.diagnostic.code == "unsupported-constant"
+
+
+def test_constants_without_an_error(tmp_path: Path) -> None:
+    text = "int g[2] = {1, 2147483647 + 1};\nint main(void) { int a[] = {1, 1 << 30, -5 * 4}; return a[0]; }"
+    loaded(tmp_path, text, ("overflow", "shift"))
+
+
+def test_functions_without_checks_are_refused(tmp_path: Path) -> None:
+    text = (
+        "#undef no_sanitize\n"
+        '__attribute__((no_sanitize("undefined"))) int f(int a) { return a + 1; }\n'
+        "int main(int argc, char **argv) { return f(argc); }"
+    )
+    with pytest.raises(Unsupported) as raised:
+        loaded(tmp_path, text, ("overflow",))
+    assert raised.value.diagnostic.code == "unsupported-attribute"

@@ -22,6 +22,7 @@ from certus.frontend.c.ir.instructions import Integer, Local, Symbol
 
 SLOT: Final = "cleanup.dest.slot"  # the variable that holds the targets of jumps, with lifetime markers
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
+TRAP: Final = "llvm.ubsantrap"  # where a signed operation overflows whose check an attribute switches off
 QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
 DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
 
@@ -37,7 +38,7 @@ class Flow:
 
             blocks = threaded(blocks)
         blocks = blocks if mark is None else mark(blocks)
-        if any(block.label.startswith("handler.") for block in blocks):
+        if any(block.label.startswith(("handler.", "trap")) for block in blocks):
             blocks = _with_checks_inside(blocks)
         everything = {block.label: block for block in blocks}
         self.order = _order(everything, self.entry)
@@ -210,7 +211,7 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
                         return [_check(branch, call, divisor, branch.condition)]
                     case None if _is_zero(call.arguments[-1].operand):
                         return [_check(branch, call, divisor, branch.condition)]
-            if callee.name.startswith(HANDLER):
+            if callee.name.startswith((HANDLER, TRAP)):
                 return [_check(branch, call, callee, branch.condition)]
     return []
 
