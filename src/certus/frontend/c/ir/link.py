@@ -147,7 +147,8 @@ class _Linking:
         """Raise `Clash` if two mentions of a name contradict each other."""
         if chosen.strength is other.strength is Strength.DEFINED:
             raise Clash("defined-twice", name, chosen, other)
-        if not _fits(*(_aliased(self._modules[each.unit], each.symbol) for each in (chosen, other))):
+        module, second = self._modules[chosen.unit], self._modules[other.unit]
+        if not _fits(_aliased(module, chosen.symbol), _aliased(second, other.symbol), module.layout):
             raise Clash("declared-otherwise", name, chosen, other)
         if other.strength is Strength.INLINE and not self._same_text(chosen, other):
             raise Clash("inline-otherwise", name, chosen, other)
@@ -215,14 +216,14 @@ def _aliased(module: Module, symbol: Definition | None) -> Definition | None:
 # ----------------------------------------------------------------------------------------------- types
 
 
-def _fits(one: Definition | None, other: Definition | None) -> bool:
+def _fits(one: Definition | None, other: Definition | None, layout: types.Layout) -> bool:
     """Return whether two symbols agree on the type, as far as compiled code depends on it."""
     if one is None or other is None:
         return True  # an alias of what is no symbol
     if isinstance(one, Function) and isinstance(other, Function):
         return _same_function(one, other)
     if isinstance(one, GlobalVariable) and isinstance(other, GlobalVariable):
-        return one.thread_local == other.thread_local and _same_object(one.type, other.type)
+        return one.thread_local == other.thread_local and _same_object(one.type, other.type, layout)
     return False
 
 
@@ -246,13 +247,31 @@ def _types(function: Function) -> list[types.Type]:
     return [function.type.result, *(type_ for parameter in parameters for type_ in parameter)]
 
 
-def _same_object(one: types.Type, other: types.Type) -> bool:
-    """Return whether two types of a variable agree; an array may be declared without its length."""
+def _same_object(one: types.Type, other: types.Type, layout: types.Layout) -> bool:
+    """Return whether two types of a variable agree. An array may be declared without its length, and an
+    initialiser may give its variable a type without a name, of the same size (`{ i32, i8, [3 x i8] }`)."""
+    if _is_made_up(one) or _is_made_up(other):
+        try:
+            first, second = layout.size(one), layout.size(other)
+        except NotUnderstood:  # a type that is only declared agrees with all
+            return True
+        return first == second or 0 in (first, second)
     if isinstance(one, types.ArrayType) and isinstance(other, types.ArrayType):
         return same_type(one.element, other.element) and (
             one.count == other.count or not one.count * other.count
         )
     return same_type(one, other)
+
+
+def _is_made_up(type_: types.Type) -> bool:
+    """Return whether a type contains a structure without a name."""
+    stack = [type_]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, types.StructType) and not (part.name or part.opaque):
+            return True
+        stack += types.parts_of(part)
+    return False
 
 
 def same_type(one: types.Type, other: types.Type) -> bool:

@@ -40,6 +40,13 @@ void _start(void) {
 """
 FITTING = {
     "one definition": ("int f(void); int value(void) { return f(); }", "int f(void) { return 3; }"),
+    "initialisers that give a variable a type of its own": (
+        "struct s { int a; char c; }; union u { char c; double d; }; "
+        "extern struct s t[2]; extern union u v[]; extern struct s w; "
+        "int value(void) { return t[1].a * 10 + t[0].c + v[1].c + w.c; }",
+        "struct s { int a; char c; }; union u { char c; double d; }; "
+        "struct s t[2] = {{1, 2}, {3, 4}}; union u v[] = {{.d = 1}, {.c = 5}}; struct s w = {1, 6};",
+    ),
     "internal functions of one name": (
         "int g(void); static int f(void) { return 1; } int value(void) { return 10 * f() + g(); }",
         "static int f(void) { return 2; } int g(void) { return f(); }",
