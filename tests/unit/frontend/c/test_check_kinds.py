@@ -107,6 +107,11 @@ def test_a_constant_divisor_needs_no_check(tmp_path: Path) -> None:
     assert loaded(tmp_path, text, ("division",)).errors == ()
 
 
+def test_quotients_of_narrow_numbers_never_overflow(tmp_path: Path) -> None:
+    text = "int main(int a, char **v) { signed char b = a, c = a >> 8; return c ? b % c | b / c : 0; }"
+    assert loaded(tmp_path, text, ("overflow",)).errors == ()
+
+
 def test_checks_of_floats_are_not_usual() -> None:
     assert "float-cast" not in default_kinds()
     assert "float-divide" not in default_kinds()

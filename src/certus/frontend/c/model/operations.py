@@ -67,8 +67,9 @@ def binary(body: Body, instruction: ir.Binary) -> Value:
 def _expect_checked(body: Body, instruction: ir.Binary | ir.Convert, operand: ir.Operand) -> None:
     """Refuse an operation that the property is about if Clang does not check it: on vectors and on complex
     integers."""
-    operation, kinds = instruction.operation, body.unit.rules.kind.split(",")
-    if not body.unit.is_program(body.module) or not any(operation in _CHECKED.get(k, ()) for k in kinds):
+    operation, asked = instruction.operation, body.unit.rules.kind.split(",")
+    kinds = [kind for kind in asked if operation in _CHECKED.get(kind, ())]
+    if not body.unit.is_program(body.module) or not kinds:
         return
     unchecked = isinstance(operand.type, VectorType) or _COMPLEX.fullmatch(instruction.name or "") is not None
     if (
@@ -79,7 +80,10 @@ def _expect_checked(body: Body, instruction: ir.Binary | ir.Convert, operand: ir
         divisor = instruction.right
         uses = body.flow.uses.get(divisor.name, ()) if isinstance(divisor, ir.Local) else ()
         tested = any(isinstance(use, ir.Compare) for use in uses)
-        unchecked = unchecked or not (tested or isinstance(divisor, ir.Integer | ir.Float))
+        definition = body.flow.definition(operand)
+        widened = isinstance(definition, ir.Convert) and definition.operation in ("sext", "zext")
+        harmless = widened and set(kinds) <= {"no-overflow", "overflow"}  # the least number is not among them
+        unchecked = unchecked or not (tested or harmless or isinstance(divisor, ir.Integer | ir.Float))
     if unchecked:
         raise Unmodelled("unsupported-vector", "a check of an operation on vectors or complex integers")
 
