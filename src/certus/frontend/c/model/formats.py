@@ -29,18 +29,9 @@ _COUNT: Final = re.compile(r"%[^a-zA-Z%]*[hljztLqI]*n")
 _ADDRESS: Final = re.compile(r"%[^a-zA-Z%]*p")
 # If a program mentions one of these, it may read what `%p` prints.
 _READING: Final = (
-    *(
-        "sprintf",
-        "snprintf",
-        "asprintf",
-        "vsprintf",
-        "vsnprintf",
-        "vasprintf",
-        "__sprintf_chk",
-        "__snprintf_chk",
-    ),
-    *("__vsprintf_chk", "__vsnprintf_chk", "__asprintf_chk", "__vasprintf_chk", "fscanf", "__isoc99_fscanf"),
-    *("__isoc23_fscanf", "read", "pread", "fread", "getc", "fgetc", "fgets", "getline", "getdelim", "mmap"),
+    "sprintf snprintf asprintf vsprintf vsnprintf vasprintf __sprintf_chk __snprintf_chk __vsprintf_chk "
+    "__vsnprintf_chk __asprintf_chk __vasprintf_chk fscanf __isoc99_fscanf __isoc23_fscanf read pread fread "
+    "getc fgetc fgets getline getdelim mmap"
 )
 _SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8, "L": 8}  # of integers; others have a word
 
@@ -120,7 +111,7 @@ def counts(call: LibraryCall, format: int | None) -> None:
     An unknown format may contain `%n`, which may write through any pointer among the arguments. The pointers
     in a `va_list` are unknown. So the call is refused if its format contains `%n` or, where the format is
     unknown, if any string of the program does; otherwise no format is assumed to contain it."""
-    readable = call.body.unit.symbols.mentions(*_READING)
+    readable = call.body.unit.symbols.mentions(*_READING.split())
     if format is None:
         texts = [literal(call, number) for number in range(len(call.arguments) - 1)]
         text = next((each for each in texts if each is not None), None)

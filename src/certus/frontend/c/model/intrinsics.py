@@ -361,11 +361,10 @@ def _write_memory(body: Body, arguments: list[ir.Argument]) -> None:
 
 def _take_addresses(body: Body, operand: Operand, element: Type | None) -> None:
     """Note that assembly knows the address that an operand is, and what it reads at this address."""
-    value = value_of(body, operand)
-    for each in (
-        value,
-        None if element is None else memory.read(body, address_of(body, operand), element, None),
-    ):
+    known = [value_of(body, operand)]
+    if element is not None:
+        known.append(memory.read(body, address_of(body, operand), element, None))
+    for each in known:
         if isinstance(each, Expr):
             nondeterminism.make_number(body, each)
 

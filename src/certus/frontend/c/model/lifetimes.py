@@ -128,7 +128,7 @@ class Scopes:
         variables = [self._debug.variable(each.variable) for each in declared]
         declared_in = {(each.name, *blocks_around(self._debug, each.scope)[:1]) for each in variables}
         plain = name.rstrip("0123456789")
-        found: dict[str, int | None] = {}
+        blocks: dict[str, int | None] = {}  # by the name that is declared
         if token is not None and place is not None:
             source, at = token
             for part in source.before(at):
@@ -137,10 +137,10 @@ class Scopes:
                         block = self._block_at(place, token, part.block)
                         text = source.tokens.texts[each.name]
                         if text in (name, plain) and (text, block) not in declared_in:
-                            found.setdefault(text, block)
-        if found or (_IDENTIFIER.fullmatch(name) and plain not in _NAMED_BY_CLANG):
+                            blocks.setdefault(text, block)
+        if blocks or (_IDENTIFIER.fullmatch(name) and plain not in _NAMED_BY_CLANG):
             self.undeclared.add(name)
-        return next(iter(found.values())) if len(found) == 1 else None
+        return next(iter(blocks.values())) if len(blocks) == 1 else None
 
     # ---------------------------------------------------------------------------- compound literals
 

@@ -72,20 +72,23 @@ def _expect_checked(body: Body, instruction: ir.Binary | ir.Convert, operand: ir
     if not body.unit.is_program(body.module) or not kinds:
         return
     unchecked = isinstance(operand.type, VectorType) or _COMPLEX.fullmatch(instruction.name or "") is not None
-    if (
-        isinstance(instruction, ir.Binary)
-        and "exact" not in instruction.flags
-        and operation in (*_QUOTIENTS, "fdiv")
-    ):
-        divisor = instruction.right
-        uses = body.flow.uses.get(divisor.name, ()) if isinstance(divisor, ir.Local) else ()
-        tested = any(isinstance(use, ir.Compare) for use in uses)
-        definition = body.flow.definition(operand)
-        widened = isinstance(definition, ir.Convert) and definition.operation in ("sext", "zext")
-        harmless = widened and set(kinds) <= {"no-overflow", "overflow"}  # the least number is not among them
-        unchecked = unchecked or not (tested or harmless or isinstance(divisor, ir.Integer | ir.Float))
+    if isinstance(instruction, ir.Binary) and operation in (*_QUOTIENTS, "fdiv"):
+        unchecked = unchecked or not _is_tested(body, instruction, kinds)
     if unchecked:
         raise Unmodelled("unsupported-vector", "a check of an operation on vectors or complex integers")
+
+
+def _is_tested(body: Body, quotient: ir.Binary, kinds: list[str]) -> bool:
+    """Return whether a comparison tests the divisor of a quotient, or none is needed: distances of pointers
+    are `exact`, and a dividend that was widened is not the least number, so that its quotients fit."""
+    divisor, dividend = quotient.right, body.flow.definition(quotient.left)
+    if isinstance(divisor, ir.Integer | ir.Float) or "exact" in quotient.flags:
+        return True
+    widened = isinstance(dividend, ir.Convert) and dividend.operation in ("sext", "zext")
+    if widened and set(kinds) <= {"no-overflow", "overflow"}:
+        return True
+    uses = body.flow.uses.get(divisor.name, ()) if isinstance(divisor, ir.Local) else ()
+    return any(isinstance(use, ir.Compare) for use in uses)
 
 
 def _on_floats(body: Body, compute: Callable[..., Expr], *operands: ir.Operand) -> Value:
