@@ -216,8 +216,8 @@ class Clang:
 
 @dataclass(frozen=True, slots=True)
 class ClangResult:
-    """The LLVM IR of a file, empty if Clang refused it, the messages of Clang, and the path of the file that
-    it read."""
+    """What Clang printed for a file, nothing if it refused it; its messages, and the path of the file that it
+    read."""
 
     text: str
     messages: str
@@ -269,7 +269,7 @@ def _zig(binary: Path) -> Clang:
     return Clang((str(binary), "clang"), tuple(flags))
 
 
-def emit_ir(
+def run_clang(
     path: Path,
     *,
     model: str,
@@ -278,8 +278,8 @@ def emit_ir(
     seconds: float | None = None,
     data: bytes | None = None,
 ) -> ClangResult:
-    """Compile `path` to textual IR for a data model. `flags` are those of Certus, `arguments` the user's. If
-    there is `data`, compile it as if the file contained it.
+    """Run Clang on `path` for a data model. `flags` are those of Certus, with the kind of output; `arguments`
+    are the user's. If there is `data`, read it as if the file contained it.
 
     Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
     clang = find_clang()
@@ -292,7 +292,7 @@ def emit_ir(
         command = [
             *clang.command,
             f"--target={TARGETS[model]}",
-            *(*LANGUAGE, "-S", "-emit-llvm", "-ferror-limit=20", "-fno-color-diagnostics", *flags, *quoted),
+            *(*LANGUAGE, "-ferror-limit=20", "-fno-color-diagnostics", *flags, *quoted),
             *(*absolute_paths(arguments), "-Wno-error"),
             *clang.include_flags,
             *(file, "-o", "-"),

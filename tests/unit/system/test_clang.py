@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from certus.system.tools import ClangMissing, ClangResult, absolute_paths, emit_ir, find_clang
+from certus.system.tools import ClangMissing, ClangResult, absolute_paths, find_clang, run_clang
 
 
 def compiled(path: Path, model: str = "LP64", arguments: Sequence[str] = ()) -> ClangResult:
-    return emit_ir(path, model=model, flags=("-w",), arguments=arguments)
+    return run_clang(path, model=model, flags=("-w", "-S", "-emit-llvm"), arguments=arguments)
 
 
 def test_the_wheel_has_a_clang_and_headers(monkeypatch: pytest.MonkeyPatch) -> None:

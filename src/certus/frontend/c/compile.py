@@ -28,7 +28,7 @@ from certus.core.vocabulary import kinds_of
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
-from certus.system.tools import TRAPPING, ClangMissing, ToolFailed, emit_ir
+from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, run_clang
 
 _FLAGS: Final = (
     *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-gno-key-instructions", "-fno-caret-diagnostics"),
@@ -43,9 +43,6 @@ WARNINGS: Final = (
     *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
     *("integer-overflow", "array-bounds", "uninitialized", "null-dereference"),
 )
-_HANDLED: Final = re.compile(r"@__ubsan_handle_.*!dbg !(\d+)")
-_PLACE: Final = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), column: (\d+)", re.MULTILINE)
-_BASES: Final = ("shift-overflow", "shift-sign-overflow", "shift-negative-value")  # of shifts of constants
 _OVERFLOW: Final = "(?:add|sub|mul|negate|divrem)_overflow"
 
 
@@ -79,6 +76,8 @@ SANITIZERS: Final = {
         Sanitizer("float-divide-by-zero", "float-division-by-zero", "float_division_by_zero"),
     ),
 }
+_UNCHECKED: Final = SANITIZERS.keys() - {"no-div-zero", "division", "array-bounds"}  # in some constants
+_CONSTANTS: Final = re.compile("-(?:InitListExpr|OffsetOfExpr) 0x|'__builtin_")
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -106,14 +105,14 @@ class ClangWarning:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The IR of a file, and the path under which Clang read it. `blanked`: line markers were blanked out, so
-    that lines are those of the file itself. `unchecked`: warnings about constants that are errors, but that
-    Clang has computed without a check, as it does in initialisers of local arrays and records."""
+    that lines are those of the file itself. `unchecked`: the place of an operation in a constant that may
+    be an error, and that Clang does not check."""
 
     text: str
     main: str
     blanked: bool
     warnings: tuple[ClangWarning, ...] = ()
-    unchecked: tuple[ClangWarning, ...] = ()
+    unchecked: tuple[str, int, int] | None = None
 
 
 def compile_file(
@@ -132,15 +131,22 @@ def compile_file(
     contents = path.read_bytes()
     data = contents if data is None else data
     text = without_markers(data)
-    flags = [*_FLAGS, *(f"-W{name}" for name in (*WARNINGS, *_BASES)), *check_flags(property)]
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
+    asked = _UNCHECKED.intersection(property.split(","))
     flags += () if kinds_of(property) else _NO_MARKERS
     changed = None if text == contents else text
-    try:
-        result = emit_ir(
-            path, model=model, flags=flags, arguments=arguments, seconds=budget.remaining(), data=changed
+
+    def run(output: Sequence[str]) -> ClangResult:
+        seconds = budget.remaining()
+        return run_clang(
+            path, model=model, flags=(*flags, *output), arguments=arguments, seconds=seconds, data=changed
         )
+
+    try:
+        result = run(("-S", "-emit-llvm"))
+        tree = run(("-w", "-fsyntax-only", "-Xclang", "-ast-dump")).text if asked else ""
     except ClangMissing as error:
         hint = "Install the package `ziglang`."
         raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
@@ -155,24 +161,12 @@ def compile_file(
         for match in _WARNING.finditer(result.messages)
     )
     shown = tuple(each for each in warnings if each.name in WARNINGS)
-    errors = {name for each in property.split(",") for name in _constant_errors(each)}
-    folded = [each for each in warnings if each.name in errors]
-    places = _checked_places(result.text) if folded else set()
-    unchecked = tuple(each for each in folded if (each.line, each.column) not in places)
+    unchecked = None
+    if _CONSTANTS.search(tree):
+        from certus.frontend.c.constants import unchecked_errors
+
+        unchecked = next(unchecked_errors(tree, asked, long=32 if model == "ILP32" else 64), None)
     return Compiled(result.text, result.file, text is not data, shown, unchecked)
-
-
-def _constant_errors(property: str) -> tuple[str, ...]:
-    """Return the warnings about constants that are errors of a property, or of a kind of checks."""
-    overflow = ("integer-overflow",) if property in ("no-overflow", "overflow") else ()
-    shift = ("shift-count-overflow", "shift-count-negative", *_BASES)
-    return (*overflow, *(shift if property in ("no-overflow", "shift") else ()))
-
-
-def _checked_places(text: str) -> set[tuple[int, int]]:
-    """Return the lines and columns of the operations that have checks."""
-    checks = set(_HANDLED.findall(text))
-    return {(int(line), int(column)) for number, line, column in _PLACE.findall(text) if number in checks}
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from certus.core.accounting import Budget
-from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
 from certus.core.vocabulary import ASSERT, UNREACH_CALL, Property, check_supported, kinds_of
 from certus.core.witness import probe_number
-from certus.frontend.c.compile import ClangWarning, Compiled, LibraryModels, compile_file
+from certus.frontend.c.compile import Compiled, LibraryModels, compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import NotUnderstood
 from certus.frontend.c.model.evaluation_order import order_warning
@@ -175,8 +175,6 @@ class _Loading:
             raise Unsupported(refused(error, sources, str(self.paths[0]))) from error
         if invariants and probed is not None:
             _refuse_folded(files[0].compiled, probed)
-        for each in files:
-            _refuse_unchecked(each, program)
         warnings = [warning for each in files for warning in _warnings(each, program)]
         order = order_warning(unit)
         warnings += [] if order is None else [order]
@@ -193,6 +191,10 @@ class _Loading:
         compiled = compile_file(path, self.rules.kind, self.model, flags, self.budget, data=data)
         text = read_source(path).text
         source = SourceFile(compiled.main, str(path), text, blanked=compiled.blanked, probed=probed)
+        if compiled.unchecked is not None:
+            message = "This constant may be an error, but Clang computes it without a check."
+            span = source.span_at(*compiled.unchecked)
+            raise Unsupported(Diagnostic("unsupported-constant", message, span=span))
         try:
             module = Module(compiled.text)
         except NotUnderstood as error:
@@ -234,33 +236,18 @@ class _Loading:
         ]
 
 
-def _refuse_unchecked(file: _File, program: Program) -> None:
-    """Refuse constants that are errors in the program, but that have no checks."""
-    for _, span in _inside(file, program, file.compiled.unchecked):
-        message = "An error in a constant that Clang computes, as in an initialiser, is not modelled."
-        raise Unsupported(Diagnostic("unsupported-constant", message, span=span))
-
-
 def _warnings(file: _File, program: Program) -> list[Diagnostic]:
     """Return Clang's warnings about the functions of a file that are part of the program."""
-    warnings: dict[tuple[str, int, int], Diagnostic] = {}
-    for warning, span in _inside(file, program, file.compiled.warnings):
-        code, message = f"clang-{warning.name}", f"Clang warns: {warning.text}."
-        diagnostic = Diagnostic(code, message, Severity.WARNING, span)
-        warnings.setdefault((code, span.line, span.column), diagnostic)
-    return list(warnings.values())
-
-
-def _inside(
-    file: _File, program: Program, warnings: Sequence[ClangWarning]
-) -> Iterator[tuple[ClangWarning, Span]]:
-    """Yield the warnings about functions that are part of the program, and their places."""
     shown = file.source.shown
     extents = [p.span for p in program.procedures.values() if p.span is not None and p.span.file == shown]
-    for warning in warnings:
+    warnings: dict[tuple[str, int, int], Diagnostic] = {}
+    for warning in file.compiled.warnings:
         span = file.source.span_at(warning.file, warning.line, warning.column)
         if span is not None and any(e.line <= span.line <= e.end_line for e in extents):
-            yield warning, span
+            code, message = f"clang-{warning.name}", f"Clang warns: {warning.text}."
+            diagnostic = Diagnostic(code, message, Severity.WARNING, span)
+            warnings.setdefault((code, span.line, span.column), diagnostic)
+    return list(warnings.values())
 
 
 def _refuse_folded(compiled: Compiled, probed: ProbedText) -> None:

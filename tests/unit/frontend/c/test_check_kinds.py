@@ -180,6 +180,24 @@ def test_operations_that_clang_does_not_check_are_refused(kind: str, text: str, 
         ("overflow", "DECLARED"),
         ("shift", "int a[] = {1, 1 << 31}"),
         ("shift", "int a[] = {1, -1 << 2}"),
+        ("shift", "int a[] = {1, 1 >> 32}"),
+        ("overflow", "int a[] = {-1 / (-1 - (-1 / 3)), (-2147483647 - 1) / -1}"),
+        ("overflow", "int a[100] = {(-2147483647 - 1) % -1}"),
+        ("overflow", "struct { int x; double y; } a = {1 ? 2147483647 + 1 : 0}"),
+        ("overflow", "long a = __builtin_expect(!((-2147483647 - 1) / -1), 0)"),
+        (
+            "overflow",
+            "struct S { int a[9]; }; long a = __builtin_offsetof(struct S, a[(-2147483647 - 1) % -1])",
+        ),
+        ("overflow", "enum { LAST = 2147483647 }; int a[] = {LAST + 1}"),
+        ("overflow", "int a[] = {(signed char)0x1ff + 2147483647 + 2}"),
+        (
+            "overflow",
+            '_Pragma("clang diagnostic ignored \\"-Winteger-overflow\\"") int a[] = {2147483647 + 1}',
+        ),
+        ("float-divide", "double a[] = {1.0 / 0.0}"),
+        ("float-cast", "int a[] = {(int)1e20}"),
+        ("float-cast", "int a[] = {(int)(float)2147483647}"),
     ],
 )
 def test_constants_that_clang_does_not_check_are_refused(kind: str, initialiser: str, tmp_path: Path) -> None:
@@ -190,8 +208,20 @@ def test_constants_that_clang_does_not_check_are_refused(kind: str, initialiser:
 
 
 def test_constants_without_an_error(tmp_path: Path) -> None:
-    text = "int g[2] = {1, 2147483647 + 1};\nint main(void) { int a[] = {1, 1 << 30, -5 * 4}; return a[0]; }"
-    loaded(tmp_path, text, ("overflow", "shift"))
+    text = """
+        enum kind { FIRST, NEXT = 7, LAST };
+        struct record { int a[10]; unsigned b : 3; };
+        int g[2] = {1, 2147483647 + 1};
+        int main(void) {
+            static int s[] = {2147483647 + 1};
+            int a[] = {1, 1 << 30, -5 * 4, -2147483647 - 1, 2147483647 - 1, 7 / -1, -7 % 3, 'a' + 1, (1, 2)};
+            int b[] = {FIRST + 1, 1 << LAST, (int)1e9, 1 ? 3 : 4, 5 ?: 6, !5 - 1, ~5, "abc"[1], a[0] / a[1]};
+            long c[] = {sizeof(int) * 2, 1u << 31, 4294967295u + 1, (long)2147483647 + 1};
+            double d[] = {1.0 / 3, -1e30 * 1e30};
+            struct record r = {.a = {[3] = 2 + 3}, .b = 7};
+            return __builtin_expect(!!(a[0] + 1), 3 - 1);
+        }"""
+    loaded(tmp_path, text, ("overflow", "shift", "float-cast", "float-divide"))
 
 
 def test_functions_without_checks_are_refused(tmp_path: Path) -> None:

@@ -35,14 +35,6 @@ MODELS: Final = (
     ("world.c", "i(F) atexit"),
     ("math.c", "f(fp) frexp frexpf modf modff f(fi) ldexp ldexpf scalbn scalbnf scalbln scalblnf"),
     ("math.c", "f(ff) nextafter nextafterf f(f) logb logbf i(f) ilogb ilogbf"),
-    (
-        "classes.c",
-        "i(f) isnan isnanf isnanl isinf isinff isinfl finite finitef finitel __isnan __isnanf __isnanl",
-    ),
-    (
-        "classes.c",
-        "i(f) __isinf __isinff __isinfl __finite __finitef __finitel __signbit __signbitf __signbitl",
-    ),
     ("classes.c", "i(f) isnan isnanf isnanl isinf isinff isinfl finite finitef finitel __signbit __signbitf"),
     ("classes.c", "i(f) __isnan __isnanf __isnanl __isinf __isinff __isinfl __finite __finitef __finitel"),
     ("classes.c", "i(f) __signbitl __fpclassify __fpclassifyf __fpclassifyl"),
