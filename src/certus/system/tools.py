@@ -190,7 +190,7 @@ NO_TABLES: Final = "-D__NO_CTYPE"
 _ALL_CHECKED: Final = tuple(
     f'-D{name}(...)=no_sanitize("thread")' for name in ("no_sanitize", "__no_sanitize__")
 )
-# Makes Clang check `x++` on an atomic variable, too, and trap where an attribute switches checks off.
+# Makes Clang check `x++` on an atomic variable, too.
 TRAPPING: Final = "-ftrapv"
 # Flags for every compilation of a user's program: preprocessing, the version of C, and the nesting of
 # expressions.

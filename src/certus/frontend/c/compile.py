@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Span
@@ -29,6 +29,9 @@ from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
 from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, run_clang
+
+if TYPE_CHECKING:
+    from certus.frontend.c.unchecked import Unchecked
 
 _FLAGS: Final = (
     *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-gno-key-instructions", "-fno-caret-diagnostics"),
@@ -76,8 +79,7 @@ SANITIZERS: Final = {
         Sanitizer("float-divide-by-zero", "float-division-by-zero", "float_division_by_zero"),
     ),
 }
-_UNCHECKED: Final = SANITIZERS.keys() - {"no-div-zero", "division", "array-bounds"}  # in some constants
-_CONSTANTS: Final = re.compile("-(?:InitListExpr|OffsetOfExpr) 0x|'__builtin_")
+_MAY_BE_UNCHECKED: Final = re.compile("-(?:InitListExpr|OffsetOfExpr|NoSanitizeAttr) 0x|'__builtin_")
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -105,14 +107,13 @@ class ClangWarning:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The IR of a file, and the path under which Clang read it. `blanked`: line markers were blanked out, so
-    that lines are those of the file itself. `unchecked`: the place of an operation in a constant that may
-    be an error, and that Clang does not check."""
+    that lines are those of the file itself. `unchecked`: the first place that Clang does not check."""
 
     text: str
     main: str
     blanked: bool
     warnings: tuple[ClangWarning, ...] = ()
-    unchecked: tuple[str, int, int] | None = None
+    unchecked: Unchecked | None = None
 
 
 def compile_file(
@@ -134,7 +135,7 @@ def compile_file(
     flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
-    asked = _UNCHECKED.intersection(property.split(","))
+    asked = SANITIZERS.keys() & set(property.split(","))
     flags += () if kinds_of(property) else _NO_MARKERS
     changed = None if text == contents else text
 
@@ -161,12 +162,12 @@ def compile_file(
         for match in _WARNING.finditer(result.messages)
     )
     shown = tuple(each for each in warnings if each.name in WARNINGS)
-    unchecked = None
-    if _CONSTANTS.search(tree):
-        from certus.frontend.c.constants import unchecked_errors
+    first = None
+    if _MAY_BE_UNCHECKED.search(tree):
+        from certus.frontend.c.unchecked import unchecked
 
-        unchecked = next(unchecked_errors(tree, asked, long=32 if model == "ILP32" else 64), None)
-    return Compiled(result.text, result.file, text is not data, shown, unchecked)
+        first = next(unchecked(tree, asked, long=32 if model == "ILP32" else 64), None)
+    return Compiled(result.text, result.file, text is not data, shown, first)
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.

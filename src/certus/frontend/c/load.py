@@ -40,6 +40,10 @@ _ERRORS: Final = {
     **dict.fromkeys(("reach_error", "__VERIFIER_error"), "reach-error"),
     **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), "assertion"),
 }
+_UNCHECKED: Final = {
+    False: ("unsupported-constant", "This constant may be an error, but Clang computes it without a check."),
+    True: ("unsupported-attribute", "This attribute switches checks off."),
+}
 
 
 def load_c(
@@ -191,10 +195,10 @@ class _Loading:
         compiled = compile_file(path, self.rules.kind, self.model, flags, self.budget, data=data)
         text = read_source(path).text
         source = SourceFile(compiled.main, str(path), text, blanked=compiled.blanked, probed=probed)
-        if compiled.unchecked is not None:
-            message = "This constant may be an error, but Clang computes it without a check."
-            span = source.span_at(*compiled.unchecked)
-            raise Unsupported(Diagnostic("unsupported-constant", message, span=span))
+        if (place := compiled.unchecked) is not None:
+            code, message = _UNCHECKED[place.is_attribute]
+            span = source.span_at(place.file, place.line, place.column)
+            raise Unsupported(Diagnostic(code, message, span=span))
         try:
             module = Module(compiled.text)
         except NotUnderstood as error:

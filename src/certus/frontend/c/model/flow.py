@@ -22,7 +22,6 @@ from certus.frontend.c.ir.instructions import Integer, Local, Symbol
 
 SLOT: Final = "cleanup.dest.slot"  # the variable that holds the targets of jumps, with lifetime markers
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
-TRAP: Final = "llvm.ubsantrap"  # where a signed operation overflows whose check an attribute switches off
 QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
 DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
 
@@ -211,7 +210,7 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
                         return [_check(branch, call, divisor, branch.condition)]
                     case None if _is_zero(call.arguments[-1].operand):
                         return [_check(branch, call, divisor, branch.condition)]
-            if callee.name.startswith((HANDLER, TRAP)):
+            if callee.name.startswith(HANDLER):
                 return [_check(branch, call, callee, branch.condition)]
     return []
 

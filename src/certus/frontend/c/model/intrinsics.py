@@ -15,7 +15,6 @@ from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import PointerType, StructType, Type, VoidType
 from certus.frontend.c.model import external_calls, math_functions, memory, nondeterminism, operations, terms
 from certus.frontend.c.model.checks import check, end
-from certus.frontend.c.model.flow import TRAP
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of, variable_at
 from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
@@ -74,10 +73,6 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
         memory.copy_cells(body, target, origin, cells, sum(cells[-1]))
     elif name.startswith("llvm.stacksave"):
         body.registers.define(instruction, terms.NULL)
-    elif name == TRAP:
-        raise Unmodelled(
-            "unsupported-attribute", "an operation in a function whose attribute switches checks off"
-        )
     elif name.startswith(("llvm.trap", "llvm.debugtrap")):
         end(body)
     elif name.startswith("llvm.is.constant"):

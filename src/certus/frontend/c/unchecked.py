@@ -1,9 +1,10 @@
-"""Find errors in constants that Clang computes without a check.
+"""Find operations that Clang does not check.
 
-Clang computes constant initialisers of arrays and records, calls of builtin functions with constant
-arguments, and `offsetof`, without a trace in LLVM IR, even if an operation in them overflows. Its warnings
-miss some of these errors. So this module reads its syntax tree, as Clang prints it: intervals of values show
-which operations in these constants have no error. A value that the tree does not say may be any of its type.
+An attribute may switch checks off. And Clang computes constant initialisers of arrays and records, calls of
+builtin functions with constant arguments, and `offsetof`, without a trace in LLVM IR, even if an operation in
+them overflows; its warnings miss some of these errors. So this module reads its syntax tree, as Clang prints
+it. Intervals of values show which operations in these constants have no error: a value that the tree does not
+say may be any of its type.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _PLACE: Final = re.compile(r"[< ](?:line|([^<>\n:]+)):(\d+):(\d+)[,> ]")
 _ENUMERATOR: Final = re.compile(r" EnumConstant (0x\w+) ")
 _DEFINED: Final = re.compile(r"-EnumConstantDecl (0x\w+)")
 _VALUE: Final = re.compile(r"-value: Int (-?\d+)")
+_SWITCHED_OFF: Final = re.compile(r"-NoSanitizeAttr 0x\w+ <.*> (?!thread$)")
 _COLUMN: Final = re.compile(r"<col:(\d+)")
 _VARIABLE: Final = re.compile(r"-DeclRefExpr .* (?:Var|ParmVar) 0x(?!.*non_odr_use)")
 _BUILTIN: Final = re.compile(r"-DeclRefExpr .* Function 0x\w+ '__builtin_")
@@ -39,9 +41,19 @@ _ANY: Final = (-math.inf, math.inf)  # of a floating-point number or a pointer
 _UNKNOWN: Final = (math.inf, -math.inf)  # of a vector and the like: no result fits
 
 
-def unchecked_errors(tree: str, asked: Collection[str], *, long: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the files, lines and columns of operations in constants that may be errors of the kinds `asked`,
-    and that Clang does not check, given a syntax tree. `long` is the width of this type."""
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """An attribute, or an operation in a constant that may be an error; its position in a file of Clang's."""
+
+    is_attribute: bool
+    file: str
+    line: int
+    column: int
+
+
+def unchecked(tree: str, asked: Collection[str], *, long: int) -> Iterator[Unchecked]:
+    """Yield what Clang does not check in a syntax tree, for the kinds of checks asked. `long` is the width of
+    this type."""
     lines = tree.splitlines()
     reader = _Reader(lines, frozenset(asked), long)
     at = 0
@@ -55,7 +67,9 @@ def unchecked_errors(tree: str, asked: Collection[str], *, long: int) -> Iterato
             while at < len(lines) and _depth(lines[at]) > depth:
                 at += 1
         if is_computed and not is_static:
-            yield from (_place(lines, each) for each in reader.unchecked(start, at))
+            yield from (Unchecked(False, *_place(lines, each)) for each in reader.errors(start, at))
+        if _SWITCHED_OFF.search(line):
+            yield Unchecked(True, *_place(lines, start))
 
 
 def _depth(line: str) -> int:
@@ -117,7 +131,7 @@ class _Reader:
                 values[defined] = value = int(written[1])
         return values
 
-    def unchecked(self, start: int, end: int) -> list[int]:
+    def errors(self, start: int, end: int) -> list[int]:
         """Return the lines of unchecked operations that may be errors, in a part of the tree."""
         waiting: list[tuple[int, _Part]] = []  # for the line of the expression that they are parts of
         for at in range(end - 1, start - 1, -1):
