@@ -10,8 +10,9 @@ say may be any of its type.
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -33,6 +34,10 @@ _TRUTH: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||", "!")
 
 _INTEGER: Final = re.compile(r"(?:const )?(unsigned |signed )?(?:_BitInt\((\d+)\)|(\w+(?: long)?))")
 _BITS: Final = {"_Bool": 1, "char": 8, "short": 16, "int": 32, "long long": 64, "__int128": 128}
+_RESULTS: Final[dict[str, Callable[..., float]]] = {  # of operations on numbers that are not negative
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv, "%": operator.mod},
+    **{"&": operator.and_, "|": operator.or_, "^": operator.xor, ">>": operator.rshift},
+}
 _OVERFLOW, _SHIFT = {"overflow", "no-overflow"}, {"shift", "no-overflow"}
 _DIVISION, _CONVERSION = {"float-divide", "float-divide-by-zero"}, {"float-cast", "float-cast-overflow"}
 
@@ -85,6 +90,10 @@ def _place(lines: Sequence[str], at: int) -> tuple[str, int, int]:
             if file:
                 return file, line, int(column[1] if column else start)
     return "", line, 0
+
+
+def _within(values: Interval, limits: Interval) -> bool:
+    return limits[0] <= values[0] <= values[1] <= limits[1]
 
 
 def _rounded(values: Interval) -> Interval:
@@ -157,8 +166,9 @@ class _Reader:
         values = self._values(line, [each.values for each in parts], limits)
         if values is None:
             part.errors.append(at)
-        fits = values is not None and limits[0] <= values[0] <= values[1] <= limits[1]
-        part.values = values if values is not None and fits else _ANY if limits == _UNKNOWN else limits
+        if values is None or not _within(values, limits):
+            values = _ANY if limits == _UNKNOWN else limits
+        part.values = values
         calls = "-CallExpr 0x" in line and not any(map(_BUILTIN.search, self._lines[at + 1 : at + 3]))
         part.is_computed |= calls or ("<LValueToRValue>" in line and part.names_variable)
         if _COMPUTED.search(line) and not part.is_computed:
@@ -193,41 +203,38 @@ class _Reader:
                 return operands[0]
             fits = limits[0] - 1 < operands[0][0] and operands[0][1] < limits[1] + 1
             return self._unless(not fits, _CONVERSION, limits)
-        operator = _OPERATOR.search(line)
-        if operator is None:
-            return limits
-        if operator[1] in _TRUTH:
+        if kind == "ConditionalOperator" and len(operands) == 3:
+            return min(operands[1][0], operands[2][0]), max(operands[1][1], operands[2][1])
+        symbol = match[1] if (match := _OPERATOR.search(line)) else ""
+        if symbol in _TRUTH:
             return 0, 1
-        if kind == "UnaryOperator" and operator[1] == "-":
-            return self._arithmetic("-", (0, 0), operands[0], limits)
+        if kind == "UnaryOperator" and symbol in ("-", "~"):
+            return self._arithmetic("-", (-1, -1) if symbol == "~" else (0, 0), operands[0], limits)
         if kind != "BinaryOperator" or len(operands) != 2:
             return limits
-        return self._arithmetic(operator[1], operands[0], operands[1], limits)
+        return self._arithmetic(symbol, operands[0], operands[1], limits)
 
-    def _arithmetic(self, operator: str, a: Interval, b: Interval, limits: Interval) -> Interval | None:
-        (a_low, a_high), (b_low, b_high), signed = a, b, limits[0] != 0
-        if operator in ("<<", ">>"):
-            width = 0 if limits == _UNKNOWN else int(limits[1] - limits[0]).bit_length()
-            fits = 0 <= b_low <= b_high < width
-            if operator == "<<" and signed and fits:
-                fits = a_low >= 0 and int(a_high) << int(b_high) <= limits[1]
-            return self._unless(not fits, _SHIFT if operator == "<<" else {"shift"}, limits)
+    def _arithmetic(self, symbol: str, a: Interval, b: Interval, limits: Interval) -> Interval | None:
+        """Return the values of an operation, as `_values` does."""
+        signed, values = limits[0] != 0, limits
         if limits == _ANY:
-            return self._unless(operator == "/" and b_low <= 0 <= b_high, _DIVISION, limits)
-        if operator in ("/", "%"):
-            overflows = signed and b_low <= -1 <= b_high and a_low <= limits[0]
-            return self._unless(overflows, _OVERFLOW, limits)
-        if operator not in ("+", "-", "*"):
-            return limits
-        if operator == "*":
-            products = [x * y for x in a for y in b]
-            low, high = min(products), max(products)
-        else:
-            low, high = (
-                (a_low + b_low, a_high + b_high) if operator == "+" else (a_low - b_high, a_high - b_low)
-            )
-        fits = limits[0] <= low and high <= limits[1]
-        return self._unless(signed and not fits, _OVERFLOW, (low, high))
+            return self._unless(symbol == "/" and b[0] <= 0 <= b[1], _DIVISION, limits)
+        if symbol in ("<<", ">>"):
+            width = 0 if limits == _UNKNOWN else int(limits[1] - limits[0]).bit_length()
+            if not 0 <= b[0] <= b[1] < width:
+                return self._unless(True, {"shift"} if symbol == ">>" else _SHIFT, limits)
+            if symbol == "<<":
+                values = int(a[0]) << int(b[0]), int(a[1]) << int(b[1])
+                return self._unless(signed and (a[0] < 0 or values[1] > limits[1]), _SHIFT, values)
+        elif symbol in ("+", "-", "*"):
+            corners = [_RESULTS[symbol](x, y) for x in a for y in b]
+            values = min(corners), max(corners)
+            return self._unless(signed and not _within(values, limits), _OVERFLOW, values)
+        elif symbol in ("/", "%") and signed and b[0] <= -1 <= b[1] and a[0] <= limits[0]:
+            return self._unless(True, _OVERFLOW, limits)
+        if symbol in _RESULTS and a[0] == a[1] >= 0 and b[0] == b[1] > 0:
+            values = (_RESULTS[symbol](int(a[0]), int(b[0])),) * 2
+        return values
 
     def _unless(self, is_error: bool, kinds: Collection[str], values: Interval) -> Interval | None:
         """Return the values, or None for an error of one of the kinds."""
