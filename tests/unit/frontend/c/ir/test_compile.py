@@ -24,6 +24,13 @@ def test_what_is_no_marker_stays(text: bytes) -> None:
     assert without_markers(text) == text
 
 
+@pytest.mark.parametrize("text", [b"__builtin_LINE()", b'HERE\n#include "here.h"', b"#define L __LI##NE__"])
+def test_markers_stay_where_a_program_may_observe_lines(text: bytes) -> None:
+    marked = b"# 5\n" + text
+    assert without_markers(marked) == marked
+    assert without_markers(b"# 5\nHERE", ["-DHERE=__LINE__"]) == b"# 5\nHERE"
+
+
 def test_debug_information_has_the_lines_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.i"
     path.write_text('# 100 "other.c"\nint f(int x)\n{\n  return x;\n}\n')
