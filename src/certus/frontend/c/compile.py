@@ -80,6 +80,10 @@ SANITIZERS: Final = {
         Sanitizer("float-divide-by-zero", "float-division-by-zero", "float_division_by_zero"),
     ),
 }
+# How a program asks for checks of the compiler, which it has only here.
+_CHECKED_HERE: Final = re.compile(
+    rb"__has_(?:feature|extension)\s*\(\s*(?!address_|hwaddress_|memory_|thread_|dataflow_)\w+_sanitizer"
+)
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -138,6 +142,14 @@ def compile_file(
     data = contents if data is None else data
     text = without_markers(data, arguments)
     flags = [*_FLAGS, *(f"-W{name}" for name in (*WARNINGS, *_BASES)), *check_flags(property)]
+    if (asks := _CHECKED_HERE.search(data)) and check_flags(property):
+        line, column = (
+            data.count(b"\n", 0, asks.start()) + 1,
+            asks.start() - data.rfind(b"\n", 0, asks.start()),
+        )
+        span = Span(str(path), line, column, line, column + len(asks[0]))
+        message = "The question whether the compiler adds checks is not modelled."
+        raise Unsupported(Diagnostic("unsupported-builtin", message, span=span))
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
     flags += () if kinds_of(property) else _NO_MARKERS

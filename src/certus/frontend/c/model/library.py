@@ -204,7 +204,8 @@ def refuse(call: LibraryCall, code: str) -> None:
 
 _REFUSED: Final = refuse("unsupported-library-function")
 _ENDS: Final[tuple[tuple[Meaning, str], ...]] = (  # of the execution
-    (stop, "__assert_rtn __assert __assert_perror_fail reach_error __VERIFIER_error __VERIFIER_silent_exit"),
+    (stop, "__assert_rtn __assert __assert_func __assert2 __assert_perror_fail"),
+    (stop, "reach_error __VERIFIER_error __VERIFIER_silent_exit"),
     (stop, "v() abort v(i) _exit _Exit v(ppip) __assert_fail"),
     (exit_(), "v(i) exit v(ip...) err errx v(ipa) verr verrx v(iip...) errc v(iipa) verrc"),
     (exit_(registered=False), "v(i) quick_exit"),

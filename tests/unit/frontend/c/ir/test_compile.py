@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.errors import InputError
+from certus.core.errors import InputError, Unsupported
 from certus.frontend.c.compile import compile_file, without_markers
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Module
@@ -59,6 +59,16 @@ def test_checks_of_a_property(tmp_path: Path) -> None:
         "__ubsan_handle_divrem_overflow_abort",
     ]
     assert handlers("no-div-zero") == ["__ubsan_handle_divrem_overflow_abort"]
+
+
+def test_a_program_that_depends_on_checks_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(
+        "int f(int x) {\n#if __has_feature(undefined_behavior_sanitizer)\n#endif\nreturn x + 1; }\n"
+    )
+    assert compile_file(path, property="unreach-call", model="LP64").text
+    with pytest.raises(Unsupported, match="adds checks"):
+        compile_file(path, property="no-overflow", model="LP64")
 
 
 def test_signed_operations_are_marked_and_library_calls_are_calls(tmp_path: Path) -> None:
