@@ -110,6 +110,12 @@ int main(void) {{
         ("char *p = malloc(4); if (!realloc(p, 0)) reach_error();", "UNKNOWN"),
         ("char *p = malloc(4); *p = 3; p = realloc(p, n); if (*p != 3) reach_error();", "HOLDS"),
         ('setlocale(LC_ALL, ""); if (isalpha(228)) reach_error();', "UNKNOWN"),
+        ('setlocale(LC_ALL, ""); if ((*__ctype_b_loc())[228]) reach_error();', "UNKNOWN"),
+        (
+            'char b[] = "abc", *p; setlocale(LC_ALL, ""); p = strcasestr(b, "B"); *p = 0; '
+            "if (!b[1]) reach_error();",
+            "UNKNOWN",
+        ),
         ("if (isalpha(228)) reach_error();", "HOLDS"),
         ('char b[4]; b[3] = 7; snprintf(b, 100, "a"); if (b[3] == 7) reach_error();', "UNKNOWN"),
         ('char b[4]; snprintf(b, 4, "a"); reach_error();', "VIOLATED"),

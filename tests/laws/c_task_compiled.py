@@ -24,7 +24,7 @@ from certus.system.tools import NO_TABLES, OLD_C, STACK, TARGETS, find_clang
 
 SECONDS: Final = 1  # of one run; those of our interpreter are as short
 MEMORY: Final = 3 << 30
-_ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
+_ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert", "__assert_func", "__assert2")
 
 
 class NotLinked(Exception):

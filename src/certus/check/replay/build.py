@@ -50,7 +50,8 @@ _FLAGS: Final = (
     *("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
     "-ftrivial-auto-var-init=zero",  # 0 is one of the values of an uninitialised variable
     "-ffp-contract=off",  # each operation on floating-point numbers rounds
-    *("-D__thread=", "-D_Thread_local="),  # one thread runs, and nothing prepares storage of threads
+    # One thread runs, and nothing prepares storage of threads.
+    *("-D__thread=", "-D_Thread_local=", "-Dthread_local="),
 )
 # Emits a definition of each plain `inline` function, since a program may have no other. The macros do not
 # change.
@@ -230,7 +231,8 @@ class Builds:
                 if not missing.isdisjoint(unit.symbols.undefined):
                     unit.flags = (*unit.flags, *OLD_INLINE)
             joined = self._joined(name, units, compiler, first=True)
-        hooked = [hooks(self.wanted.errors, unit.symbols.functions) for unit in units]
+        errors = {each: code for each, code in self.wanted.errors.items() if each not in program.procedures}
+        hooked = [hooks(errors, unit.symbols.functions) for unit in units]
         for unit, added in zip(units, hooked, strict=True):
             if added:
                 unit.text, unit.flags = unit.text + added, ("-finstrument-functions", *unit.flags)

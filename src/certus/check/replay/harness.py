@@ -20,7 +20,7 @@ from certus.core.floats import FORMATS, Format
 from certus.core.program import Program
 from certus.core.vocabulary import ALLOCATION_FAILS, ARGUMENT_BYTE, ARGUMENT_LENGTH, SCAN, SCANNED
 
-_ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
+_ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert", "__assert_func", "__assert2")
 _ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
 _WORD: Final = (1 << 64) - 1
 

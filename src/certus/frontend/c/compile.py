@@ -13,6 +13,7 @@ The flags matter more than anything else here:
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,10 +81,18 @@ SANITIZERS: Final = {
     ),
 }
 _MAY_BE_UNCHECKED: Final = re.compile("-(?:InitListExpr|OffsetOfExpr|NoSanitizeAttr) 0x|'__builtin_")
+# How a program asks for checks of the compiler, which it has only here.
+_CHECKED_HERE: Final = re.compile(
+    rb"__has_(?:feature|extension)\s*\(\s*(?!address_|hwaddress_|memory_|thread_|dataflow_)\w+_sanitizer"
+)
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
-_USES_LINES: Final = re.compile(rb"\b__(?:LINE|FILE|FILE_NAME|BASE_FILE|INCLUDE_LEVEL)__\b")
+# How a program may observe lines: by itself, or by a macro that it gets from elsewhere or puts together.
+_USES_LINES: Final = re.compile(
+    rb"\b__(?:builtin_)?(?:LINE|FILE|FILE_NAME|BASE_FILE|INCLUDE_LEVEL)(?:__)?\b"
+    rb"|(?:#|%:)[ \t]*(?:include|import|define)"
+)
 _ERROR: Final = re.compile(
     r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$", re.MULTILINE
 )
@@ -131,7 +140,15 @@ def compile_file(
     budget = budget or Budget()
     contents = path.read_bytes()
     data = contents if data is None else data
-    text = without_markers(data)
+    if (asks := _CHECKED_HERE.search(data)) and check_flags(property):
+        line, column = (
+            data.count(b"\n", 0, asks.start()) + 1,
+            asks.start() - data.rfind(b"\n", 0, asks.start()),
+        )
+        span = Span(str(path), line, column, line, column + len(asks[0]))
+        message = "The question whether the compiler adds checks is not modelled."
+        raise Unsupported(Diagnostic("unsupported-builtin", message, span=span))
+    text = without_markers(data, arguments)
     flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
@@ -186,11 +203,13 @@ def check_flags(property: str) -> list[str]:
     return [f"-fsanitize={sanitizers}", *_CHECKED, *trapping] if sanitizers else []
 
 
-def without_markers(data: bytes) -> bytes:
+def without_markers(data: bytes, arguments: Sequence[str] = ()) -> bytes:
     """Return the text with blank lines for line markers (`# 12 "f.c"`), so that debug information has the
-    lines of the file. They stay if the program can observe lines (`__LINE__`); without markers the same
-    object is returned."""
-    if b"#" not in data or _USES_LINES.search(data) or not _MARKER.search(data):
+    lines of the file. They stay if the program, or a macro among the arguments of Clang, can observe lines
+    (`__LINE__`); without markers the same object is returned."""
+    if b"#" not in data or not _MARKER.search(data):
+        return data
+    if any(_USES_LINES.search(text) for text in (data, *map(os.fsencode, arguments))):
         return data
     return _MARKER.sub(_blank, data)
 

@@ -17,7 +17,7 @@ from certus.core.vocabulary import ASSERT, UNREACH_CALL, Property, check_support
 from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, LibraryModels, compile_file
 from certus.frontend.c.ir.module import Module
-from certus.frontend.c.ir.types import NotUnderstood
+from certus.frontend.c.ir.types import IntegerType, NotUnderstood
 from certus.frontend.c.model.evaluation_order import order_warning
 from certus.frontend.c.model.library import builtin_flags
 from certus.frontend.c.model.probes import Impure
@@ -38,7 +38,7 @@ MAIN: Final = "main"
 _NONE: Final = re.compile(r"NDEBUG|#\s*define\s+assert\b")  # then `assert` may check nothing
 _ERRORS: Final = {
     **dict.fromkeys(("reach_error", "__VERIFIER_error"), "reach-error"),
-    **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), "assertion"),
+    **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert", "__assert_func", "__assert2"), "assertion"),
 }
 _UNCHECKED: Final = {
     False: ("unsupported-constant", "This constant may be an error, but Clang computes it without a check."),
@@ -163,6 +163,10 @@ class _Loading:
     ) -> LoadedProgram:
         """Compile the files, link and lower them. Only a program in one file can have probes."""
         files = [self._compiled(path, probed) for path in self.paths]
+        functions = {n: kind for n, kind in self.rules.functions.items() if not _is_own(n, kind, files)}
+        if len(functions) < len(self.rules.functions) > 1:  # the property does not name the function
+            loading = replace(self, rules=replace(self.rules, functions=functions))
+            return loading.run(watched, probed, invariants=invariants)
         sources: Sources | None = None
         try:
             module, bases = self._linked(files)
@@ -238,6 +242,14 @@ class _Loading:
             and p.span.file == source.shown
             and any(p.span.line <= line <= p.span.end_line for line in lines)
         ]
+
+
+def _is_own(name: str, kind: str, files: Sequence[_File]) -> bool:
+    """Return whether the program defines an assertion that gets a number, as in `__assert(x > 0)`: unlike
+    that of the library, it does not fail whenever it is called."""
+    functions = [each.module.functions.get(name) for each in files]
+    firsts = [f.type.parameters[:1] for f in functions if f is not None and f.defined]
+    return kind == "assertion" and any(isinstance(type_, IntegerType) for first in firsts for type_ in first)
 
 
 def _warnings(file: _File, program: Program) -> list[Diagnostic]:

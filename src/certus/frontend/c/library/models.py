@@ -51,7 +51,8 @@ OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name
 )
 # Functions with models that depend on the locale, and prefixes of those that also store the end of a number.
 OF_LOCALE: Final = """strcoll wcscoll strcasecmp strncasecmp strcasestr atoi atol atoll tolower toupper
-isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit"""
+isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit
+__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc"""
 NUMBERS_OF_LOCALE: Final = ("strto", "__isoc23_strto", "__strto")
 
 # The arguments of checked variants (`__memcpy_chk`) that belong to the plain function; "...": all later ones.

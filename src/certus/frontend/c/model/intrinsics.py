@@ -26,6 +26,8 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/|#[^\n]*", re.DOTALL)
 _ROUNDING: Final = re.compile(  # instructions that may set the rounding mode
     r"ldmxcsr|fldcw|fldenv|rstor|fn?init|fn?save", re.IGNORECASE
 )
+_CALLED: Final = re.compile(r"\b(?:call|j[a-z]+)\s+([*$]|[a-z_]\w*)|\bl?(ret)[flqw]?\b", re.IGNORECASE)
+_STOPPING: Final = re.compile(r"(?<![.\w])(?:ud[012]|hlt|int3?|syscall|sysenter)\b", re.IGNORECASE)
 _CLOBBERS: Final = (
     "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
 )
@@ -313,9 +315,10 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
     gives arbitrary values to everything it may write. No counterexample may depend on these. Pointers among
     them may lead where operands do."""
     constraints = [c.strip() for c in callee.constraints.split(",") if c.strip()]
-    empty = not _COMMENT.sub("", callee.template).strip()
+    template = _COMMENT.sub("", callee.template)
+    empty = not template.strip()
     arguments, result = instruction.arguments, instruction.result
-    if instruction.targets:
+    if instruction.targets or _leaves(body, template, arguments):
         raise Unmodelled("unsupported-asm", "assembly that jumps")
     if _ROUNDING.search(callee.template):
         raise Unmodelled("unsupported-asm", "assembly that changes how floating-point numbers are rounded")
@@ -323,6 +326,8 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
         _take_addresses(body, operand, passing.element)
     if "~{memory}" in constraints and not empty:
         _write_memory(body, arguments)
+    if _STOPPING.search(template):
+        body.bar_counterexamples("what happens after assembly that may end the program")
     outputs = [c for c in constraints if c.startswith("=")]
     inputs = [c for c in constraints if not c.startswith(("=", "~"))]
     pointed = [c for c in outputs if "*" in c]
@@ -342,6 +347,16 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
     ]
     record = isinstance(result, StructType)
     body.registers.define(instruction, assembled(body, result, values) if record else values[0])
+
+
+def _leaves(body: Body, template: str, arguments: Sequence[ir.Argument]) -> bool:
+    """Return whether assembly may call a function of the program, or go on elsewhere. Other functions that it
+    calls are assumed to be part of it."""
+    own = {name for name, function in body.module.functions.items() if function.defined}
+    own.update(body.unit.rules.functions)
+    called = [match[1] or match[2] for match in _CALLED.finditer(template)]
+    passed = [each.operand.name for each in arguments if isinstance(each.operand, ir.Symbol)]
+    return any(each in ("*", "ret") or each in own for each in called) or bool(called and own & {*passed})
 
 
 def _write_memory(body: Body, arguments: list[ir.Argument]) -> None:

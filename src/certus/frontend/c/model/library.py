@@ -69,7 +69,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The function `symbol` of the models in C. If the program mentions `setlocale`, `of_locale` is the
+    """The function `symbol` of the models in C. If the program may change the locale, `of_locale` is the
     meaning instead. `callback` is the argument that is a function; if it may do more than read memory,
     `general` is the symbol. With `elements`, `symbol1`, `symbol2`, `symbol4` and `symbol8` (and likewise for
     `general`) are for elements of that many bytes; the largest that the cells of the object allow is used."""
@@ -84,7 +84,7 @@ class Model:
         from certus.frontend.c.model.calls import direct
 
         body, symbol = call.body, self.symbol
-        if self.of_locale is not None and body.unit.symbols.mentions("setlocale"):
+        if self.of_locale is not None and body.unit.symbols.mentions("setlocale", "uselocale"):
             self.of_locale(call)
             return
         if symbol in ("memcpy", "memmove", "mempcpy", "bcopy", "memset", "bzero"):
@@ -204,7 +204,8 @@ def refuse(call: LibraryCall, code: str) -> None:
 
 _REFUSED: Final = refuse("unsupported-library-function")
 _ENDS: Final[tuple[tuple[Meaning, str], ...]] = (  # of the execution
-    (stop, "__assert_rtn __assert __assert_perror_fail reach_error __VERIFIER_error __VERIFIER_silent_exit"),
+    (stop, "__assert_rtn __assert __assert_func __assert2 __assert_perror_fail"),
+    (stop, "reach_error __VERIFIER_error __VERIFIER_silent_exit"),
     (stop, "v() abort v(i) _exit _Exit v(ppip) __assert_fail"),
     (exit_(), "v(i) exit v(ip...) err errx v(ipa) verr verrx v(iip...) errc v(iipa) verrc"),
     (exit_(registered=False), "v(i) quick_exit"),
@@ -277,7 +278,8 @@ def _functions() -> dict[str, Function]:
     models += [(other, name, signatures[name]) for name, other in map(str.split, c_models.OTHER_NAMES)]
     for name, symbol, signature in models:
         number = symbol.startswith(c_models.NUMBERS_OF_LOCALE) and c_models.FILES[symbol] == "stdlib.c"
-        locale = effects(end_pointer) if number else ANY if name in of_locale else None
+        other = _REFUSED if signature[:1] in POINTERS else ANY
+        locale = effects(end_pointer) if number else other if name in of_locale else None
         functions[name] = Function(name, signature, Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):

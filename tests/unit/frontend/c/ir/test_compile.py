@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.errors import InputError
+from certus.core.errors import InputError, Unsupported
 from certus.frontend.c.compile import compile_file, without_markers
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Module
@@ -22,6 +22,13 @@ def test_markers_are_blanked_and_lines_kept() -> None:
 )
 def test_what_is_no_marker_stays(text: bytes) -> None:
     assert without_markers(text) == text
+
+
+@pytest.mark.parametrize("text", [b"__builtin_LINE()", b'HERE\n#include "here.h"', b"#define L __LI##NE__"])
+def test_markers_stay_where_a_program_may_observe_lines(text: bytes) -> None:
+    marked = b"# 5\n" + text
+    assert without_markers(marked) == marked
+    assert without_markers(b"# 5\nHERE", ["-DHERE=__LINE__"]) == b"# 5\nHERE"
 
 
 def test_debug_information_has_the_lines_of_the_file(tmp_path: Path) -> None:
@@ -52,6 +59,16 @@ def test_checks_of_a_property(tmp_path: Path) -> None:
         "__ubsan_handle_divrem_overflow_abort",
     ]
     assert handlers("no-div-zero") == ["__ubsan_handle_divrem_overflow_abort"]
+
+
+def test_a_program_that_depends_on_checks_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(
+        "int f(int x) {\n#if __has_feature(undefined_behavior_sanitizer)\n#endif\nreturn x + 1; }\n"
+    )
+    assert compile_file(path, property="unreach-call", model="LP64").text
+    with pytest.raises(Unsupported, match="adds checks"):
+        compile_file(path, property="no-overflow", model="LP64")
 
 
 def test_signed_operations_are_marked_and_library_calls_are_calls(tmp_path: Path) -> None:

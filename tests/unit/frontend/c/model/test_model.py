@@ -303,11 +303,20 @@ def test_assembly_gives_values_that_no_counterexample_may_use(tmp_path: Path) ->
     assert [op.approximates for op in found] == ["what assembly computes"]
 
 
+def test_no_counterexample_goes_past_assembly_that_may_end_the_program(tmp_path: Path) -> None:
+    text = 'int main(void) { __asm__("1: ud2"); reach_error(); }'
+    found = [op for op in ops(loaded(tmp_path, text).program, Havoc) if isinstance(op, Havoc)]
+    assert [op.approximates for op in found] == ["what happens after assembly that may end the program"]
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
         ("int main(void) { __float128 d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
         ('int main(void) { __asm__ goto("jmp %l0" : : : : l); l: return 0; }', "unsupported-asm"),
+        ('int main(void) { __asm__("jmp reach_error"); return 0; }', "unsupported-asm"),
+        ('int f(void); int main(void) { __asm__("call %P0" : : "i"(f)); } int f(void) {}', "unsupported-asm"),
+        ('int main(void) { int (*p)(void) = main; __asm__("call *%0" : : "r"(p)); }', "unsupported-asm"),
         ('int main(void) { int m = 0x5f80; __asm__("ldmxcsr %0" : : "m"(m)); }', "unsupported-asm"),
         ('int main(void) { int m = 0x5f80; __asm__("LDMXCSR %0" : : "m"(m)); }', "unsupported-asm"),
         ('int main(void) { __asm__("fninit"); }', "unsupported-asm"),
