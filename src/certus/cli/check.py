@@ -36,11 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print whether the evidence proves its verdict."""
-    from certus.cli.terminal import coloured, emit
+    from certus.cli.terminal import check_places, coloured, emit
     from certus.codec.outcomes import decode_diagnostic
     from certus.core.errors import InputError
     from certus.report.text import Palette
 
+    check_places(arguments.output)
     result = _check_in_child(
         arguments.file,
         arguments.timeout or _TIMEOUT,

@@ -49,10 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the ranges."""
-    from certus.cli.terminal import ProgressLine, emit
+    from certus.cli.terminal import ProgressLine, check_places, emit
     from certus.report.ranges import render_ranges, render_ranges_json
     from certus.run.ranges import Wanted, ranges
 
+    check_places(arguments.output)
     settings = settings_of(arguments)
     wanted = Wanted(arguments.function, arguments.assume, arguments.entries)
     with ProgressLine(sys.stderr) as progress:

@@ -46,6 +46,19 @@ def write(stream: TextIO | None, text: str) -> None:
         raise cannot_write(Path(stream.name), error) from error
 
 
+def check_places(*places: Path | None) -> None:
+    """Raise `InputError`, before the work begins, for a place where a report cannot be written."""
+    for place in filter(None, places):
+        try:
+            is_new = not place.exists()
+            if is_new or place.is_file() or place.is_dir():  # opening a pipe would end what its reader gets
+                place.open("ab").close()
+            if is_new:
+                place.unlink()
+        except OSError as error:
+            raise InputError([not_written(place, error)]) from error
+
+
 class CannotWrite(InputError):
     """Raised if there is an answer, but a requested file cannot be written."""
 
