@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cores", metavar="N", type=positive, help="number of parallel processes (default: all cores)")
     add_options(parser)
     add("--blocks", choices=BLOCKS, help="size of the blocks that engines work on (default: large)")
-    add("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
+    add("--bound", metavar="K", type=bound, help="enter loop heads and recursion at most K times")
     add_question(parser, usual="all checks of --checks for C, else unreach-call")
     add(
         "--checks",

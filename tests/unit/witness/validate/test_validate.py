@@ -163,7 +163,7 @@ class TestViolation:
 
     @pytest.mark.parametrize("value", [r"\result == 08", r"((\result == 7)"])
     def test_what_is_no_comparison_with_a_constant(self, value: str, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="constant|compared"):
+        with pytest.raises(InputError, match=r"constant|compared"):
             validate(tmp_path, BRANCHES, violation(waypoint("function_return", "6:33", value), FIRST))
 
     def test_no_execution_follows_it(self, tmp_path: Path) -> None:
