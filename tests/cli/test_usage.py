@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import COMMAND, ENVIRONMENT, Certus
+from tests.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Certus
 
 from certus.core.version import VERSION
 
@@ -49,7 +49,7 @@ def test_version(certus: Certus) -> None:
         (["verify", "x.lp", "--timeout", "soon"], "'soon' is not a duration such as 60s"),
         (["verify", "x.lp", "--timeout", "0"], "must be more than zero"),
         (["verify", "x.lp", "--memory", "4 apples"], "'4 apples' is not a size such as 4GB"),
-        (["verify", "x.lp", "--bound", "-1"], "'-1' is not a number of loop entries"),
+        (["verify", "x.lp", "--bound", "-1"], "'-1' is not a number of entries of loop heads"),
         (["verify", "x.lp", "--set", "bmc"], "'bmc' is not of the form engine.field=value"),
         (["verify", "x.lp", "--blocks", "huge"], "invalid choice: 'huge'"),
         (["verify", "x.lp", "-q", "--verbose"], "not allowed with argument"),
@@ -132,6 +132,16 @@ def test_standard_output_that_is_closed() -> None:
     command = ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "engines"]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_an_answer_without_standard_streams(closed: str, tmp_path: Path) -> None:
+    target = tmp_path / "r.sarif"
+    options = ["verify", "examples/swap_bug.lp", "--sarif", str(target)]
+    command = ["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, *options]
+    done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(target.read_text())["runs"][0]["properties"]["verdict"] == "VIOLATED"
 
 
 def test_one_report_that_cannot_be_written_does_not_cost_the_others(certus: Certus, tmp_path: Path) -> None:

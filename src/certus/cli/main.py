@@ -85,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run() -> NoReturn:
     """Run one command as a process. The process exits without freeing its data, which would take most of a
     second for a large program. A signal that ends it first removes its temporary files."""
+    _open_standard_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _terminate)
@@ -98,6 +99,16 @@ def run() -> NoReturn:
         with suppress(OSError, ValueError, AttributeError):  # the stream is closed, or None
             stream.flush()
     os._exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Open the null device for each standard stream that is closed: otherwise pipes between processes would
+    get their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the least number that is free
 
 
 class _Terminated(BaseException):
