@@ -58,7 +58,8 @@ def alive(process: int) -> bool:
 def two_at_work(program: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
     """A run of `auto` with two engines under way."""
     words = [*COMMAND, "verify", str(program), "--cores", "2", "--json", *options]
-    with subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE) as process:
+    environment = {**ENVIRONMENT, "TMPDIR": str(program.parent)}  # SIGKILL leaves temporary files
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE) as process:
         wait_for(lambda: len(children(process.pid)) == 2)
         yield process, children(process.pid)
 
