@@ -1,4 +1,4 @@
-"""Durations and sizes."""
+"""Durations, sizes and bounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from certus.cli.arguments import duration, size
+from certus.cli.arguments import bound, duration, size
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,13 @@ def test_no_durations(text: str) -> None:
 def test_no_sizes(text: str) -> None:
     with pytest.raises(ArgumentTypeError):
         size(text)
+
+
+def test_bounds() -> None:
+    assert bound("7") == 7
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5"])
+def test_no_bounds(text: str) -> None:
+    with pytest.raises(ArgumentTypeError):
+        bound(text)

@@ -58,7 +58,8 @@ def alive(process: int) -> bool:
 def two_at_work(program: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
     """A run of `auto` with two engines under way."""
     words = [*COMMAND, "verify", str(program), "--cores", "2", "--json", *options]
-    with subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE) as process:
+    environment = {**ENVIRONMENT, "TMPDIR": str(program.parent)}  # SIGKILL leaves temporary files
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE) as process:
         wait_for(lambda: len(children(process.pid)) == 2)
         yield process, children(process.pid)
 
@@ -76,6 +77,23 @@ def test_no_orphans(number: signal.Signals, hard: Path) -> None:
         assert json.loads(out)["reason"]["code"] == "interrupted"
     else:
         assert process.returncode == -number
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_no_temporary_files_are_left_of_a_compiler(number: signal.Signals, tmp_path: Path) -> None:
+    started, place, compiler = tmp_path / "started", tmp_path / "temporary", tmp_path / "clang"
+    place.mkdir()
+    compiler.write_text(f"#!/bin/sh\necho > {started}\nsleep 60\n")
+    compiler.chmod(0o755)
+    environment = {**ENVIRONMENT, "TMPDIR": str(place), "CERTUS_CLANG": str(compiler)}
+    words = [*COMMAND, "verify", "examples/bisect.c"]
+    with subprocess.Popen(words, env=environment, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        wait_for(started.exists)
+        assert len(list(place.iterdir())) == 1
+        process.send_signal(number)
+        process.communicate(timeout=30)
+    assert process.returncode == (3 if number == signal.SIGINT else -number)
+    assert list(place.iterdir()) == []
 
 
 def test_a_killed_engine_costs_only_itself(hard: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -250,3 +251,15 @@ def test_saved_evidence_answers_the_same_question(
     assert answer(certus("verify", "prog.c", *asked, "--evidence", "saved", cwd=place)) == word
     done = certus("check", "saved", cwd=place)
     assert (done.returncode, done.stdout.split()[0]) == ({"HOLDS": 0, "VIOLATED": 1}[word], word)
+
+
+def test_a_file_name_that_is_no_text(tmp_path: Path, certus: Certus) -> None:
+    name = os.fsdecode(b"n\xff.c")
+    (tmp_path / name).write_text("#include <assert.h>\nint main(void) {\n    assert(0);\n}\n")
+    reports = ("--witness", "w.yml", "--sarif", "s.sarif", "--html", "h.html", "--evidence", "saved")
+    done = certus("verify", name, "--property", "unreach-call", *reports, "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["verdict"] == "VIOLATED"
+    assert "n%FF.c" in (tmp_path / "s.sarif").read_text()
+    assert "target" in (tmp_path / "w.yml").read_text()
+    assert certus("check", "saved", cwd=tmp_path).returncode == 1

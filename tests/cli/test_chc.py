@@ -57,7 +57,7 @@ def test_a_derivation_is_shown_and_was_computed_again(certus: Certus, written: P
     ]
     again = certus("check", saved)
     assert again.returncode == 1
-    assert again.stdout == f"VIOLATED  {saved}  evaluated again, 4 steps\n"
+    assert again.stdout == f"VIOLATED  {saved}  check-sat  evaluated again, 4 steps\n"
 
 
 def test_json(certus: Certus, written: Path) -> None:

@@ -85,7 +85,7 @@ def test_bounded_ranges(certus: Certus, tmp_path: Path) -> None:
     path = tmp_path / "endless.c"
     path.write_text("int main(void) { int i = 0; while (1) i++; }")
     done = certus("ranges", str(path), "--bound", "12")
-    assert "executions that enter each loop at most 12 times" in done.stdout
+    assert "executions that enter each loop head at most 12 times" in done.stdout
     assert "[0, 12]" in done.stdout
 
 

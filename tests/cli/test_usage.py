@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import COMMAND, ENVIRONMENT, Certus
+from tests.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Certus
 
 from certus.core.version import VERSION
 
@@ -49,7 +49,7 @@ def test_version(certus: Certus) -> None:
         (["verify", "x.lp", "--timeout", "soon"], "'soon' is not a duration such as 60s"),
         (["verify", "x.lp", "--timeout", "0"], "must be more than zero"),
         (["verify", "x.lp", "--memory", "4 apples"], "'4 apples' is not a size such as 4GB"),
-        (["verify", "x.lp", "--bound", "-1"], "'-1' is not a number of loop entries"),
+        (["verify", "x.lp", "--bound", "-1"], "'-1' is not a number of entries of loop heads"),
         (["verify", "x.lp", "--set", "bmc"], "'bmc' is not of the form engine.field=value"),
         (["verify", "x.lp", "--blocks", "huge"], "invalid choice: 'huge'"),
         (["verify", "x.lp", "-q", "--verbose"], "not allowed with argument"),
@@ -101,7 +101,9 @@ def test_a_report_that_cannot_be_written(form: list[str], certus: Certus, tmp_pa
     assert done.stderr.count("\n") == 2  # with a hint
 
 
-@pytest.mark.parametrize("option", ["--evidence", "--log-queries", "--harness"])
+@pytest.mark.parametrize(
+    "option", ["--evidence", "--log-queries", "--harness", "--html", "--sarif", "--witness", "-o"]
+)
 def test_a_place_that_cannot_be_written_is_noticed_before_the_work(
     option: str, certus: Certus, tmp_path: Path
 ) -> None:
@@ -109,6 +111,14 @@ def test_a_place_that_cannot_be_written_is_noticed_before_the_work(
     done = certus("verify", "examples/swap_bug.lp", option, tmp_path / "file" / "below")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error[cannot-write]: cannot write")
+
+
+def test_a_place_of_a_report_stays_as_it_is_until_there_is_an_answer(certus: Certus, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.html", tmp_path / "new.html"
+    old.write_text("earlier")
+    done = certus("verify", "examples/swap.lp", "--engine", "none", "--html", old, "-o", new)
+    assert (done.returncode, new.exists()) == (2, False)
+    assert "earlier" not in old.read_text()
 
 
 def test_standard_output_on_a_full_disk() -> None:
@@ -124,9 +134,19 @@ def test_standard_output_that_is_closed() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_an_answer_without_standard_streams(closed: str, tmp_path: Path) -> None:
+    target = tmp_path / "r.sarif"
+    options = ["verify", "examples/swap_bug.lp", "--sarif", str(target)]
+    command = ["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, *options]
+    done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(target.read_text())["runs"][0]["properties"]["verdict"] == "VIOLATED"
+
+
 def test_one_report_that_cannot_be_written_does_not_cost_the_others(certus: Certus, tmp_path: Path) -> None:
-    target, nowhere = tmp_path / "r.sarif", tmp_path / "no" / "where"
-    done = certus("verify", "examples/swap.lp", "--json", "--html", nowhere, "--sarif", target)
+    target = tmp_path / "r.sarif"
+    done = certus("verify", "examples/swap.lp", "--json", "--html", "/dev/full", "--sarif", target)
     assert done.returncode == 2
     assert done.stderr.startswith("error[cannot-write]: cannot write")
     assert json.loads(done.stdout)["verdict"] == "HOLDS"

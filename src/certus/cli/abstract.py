@@ -35,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the abstraction."""
-    from certus.cli.terminal import ProgressLine, emit
+    from certus.cli.terminal import ProgressLine, check_places, emit
     from certus.run.abstract import abstract
 
+    check_places(arguments.output)
     settings = settings_of(arguments)
     with ProgressLine(sys.stderr) as progress:
         text = abstract(arguments.file, arguments.predicates, settings, on_progress=progress.show)

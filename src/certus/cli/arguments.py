@@ -198,8 +198,8 @@ def positive(text: str) -> int:
 
 
 def bound(text: str) -> int:
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is not a number of loop entries (0, 1, 2, ...)")
+    if not text.isdecimal() or int(text) == 0:
+        raise ArgumentTypeError(f"{text!r} is not a number of entries of loop heads (1, 2, 3, ...)")
     return int(text)
 
 

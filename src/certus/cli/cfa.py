@@ -33,11 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the automaton as text, DOT or SVG."""
-    from certus.cli.terminal import emit, write
+    from certus.cli.terminal import check_places, emit, write
     from certus.frontend import load_question, read_question
     from certus.report.cfa import to_dot, to_svg
     from certus.run.settings import block_pass
 
+    check_places(arguments.output)
     question = read_question(arguments.file, property=arguments.property, data_model=arguments.data_model)
     program = load_question(question, arguments=arguments.clang).program
     encoded, sizes = block_pass(settings_of(arguments)).encode(program)

@@ -63,9 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve the clauses, or print those of a program."""
-    from certus.cli.terminal import ProgressLine, emit, write_all
+    from certus.cli.terminal import ProgressLine, check_places, emit, write_all
     from certus.run.verify import verify
 
+    check_places(arguments.output, arguments.sarif)
     settings = settings_of(arguments)
     if arguments.format and not arguments.emit:
         raise InputError([Diagnostic("usage", "--format is for --emit.", hint="Add --emit.")])

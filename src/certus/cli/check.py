@@ -36,11 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print whether the evidence proves its verdict."""
-    from certus.cli.terminal import coloured, emit
+    from certus.cli.terminal import check_places, coloured, emit
     from certus.codec.outcomes import decode_diagnostic
     from certus.core.errors import InputError
     from certus.report.text import Palette
 
+    check_places(arguments.output)
     result = _check_in_child(
         arguments.file,
         arguments.timeout or _TIMEOUT,
@@ -51,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     if result["verdict"] is None:
         raise InputError([decode_diagnostic(problem) for problem in result["problems"]])
     palette = Palette(arguments.output is None and coloured(sys.stdout))
-    lines = [f"{result['verdict']}  {arguments.file}{_said(result)}"]
+    about = f"  {result['about']}" if result["about"] else ""
+    lines = [f"{result['verdict']}  {arguments.file}{about}{_said(result)}"]
     if not arguments.quiet:
         lines += _details(result, palette)
         for kind, answer in result["answers"].items():
@@ -95,7 +97,7 @@ def _check_in_child(
         return result
     message = f"the check of the evidence did not finish: {child.detail or child.kind}"
     reason = Diagnostic(child.kind, message, hint="try a larger --timeout or --memory")
-    empty = {"how": "", "native": "", "assuming": [], "answers": {}}
+    empty = {"how": "", "about": "", "native": "", "assuming": [], "answers": {}}
     return {"verdict": "UNKNOWN", **empty, "problems": [encode_diagnostic(reason)]}
 
 
@@ -120,6 +122,7 @@ def _result_data(result: RecheckResult) -> dict[str, Any]:
     return {
         "verdict": result.verdict,
         "how": "" if result.answers else _how(result),
+        "about": result.about,
         "native": result.native,
         "assuming": list(result.assuming),
         "problems": [encode_diagnostic(problem) for problem in result.problems],
@@ -132,7 +135,7 @@ def _how(result: RecheckResult) -> str:
     from certus.core.outcome import DerivationCheck, ProofCheck
     from certus.report.outcome_view import counted, solver_text
 
-    if isinstance(result.check, ProofCheck) and result.check.discharged:
+    if isinstance(result.check, ProofCheck):
         return f"checked: {solver_text(result.check)}"
     if isinstance(result.check, DerivationCheck):
         return f"evaluated again, {counted(result.check.steps, 'step')}"

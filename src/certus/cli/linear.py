@@ -25,9 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the Linear Program."""
-    from certus.cli.terminal import emit
+    from certus.cli.terminal import check_places, emit
     from certus.run.linear import linear
 
+    check_places(arguments.output)
     text = linear(arguments.file, settings_of(arguments))
     emit(text.rstrip("\n"), arguments.output)
     return Exit.HOLDS

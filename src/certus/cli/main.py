@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Final, NoReturn
 
 from certus.cli.terminal import CannotWrite, Exit
@@ -82,12 +84,42 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """Run one command as a process. The process exits without freeing its data, which would take most of a
-    second for a large program."""
-    code = main()
+    second for a large program. A signal that ends it first removes its temporary files."""
+    _open_standard_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _terminate)
+    try:
+        code = main()
+    except _Terminated as ended:
+        signal.signal(ended.number, signal.SIG_DFL)
+        signal.raise_signal(ended.number)
+        os._exit(Exit.INTERNAL)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # the stream is closed, or None
             stream.flush()
     os._exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Open the null device for each standard stream that is closed: otherwise pipes between processes would
+    get their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the least number that is free
+
+
+class _Terminated(BaseException):
+    """Raised by a signal that asks this process to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _terminate(number: int, _: FrameType | None) -> NoReturn:
+    raise _Terminated(number)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -22,7 +22,7 @@ matter for it are shown."""
 _EPILOG = """With --function, one function is analysed on its own, for all arguments that satisfy --assume.
 Bounds may then mention its parameters:
   certus ranges prog.c --function foo --assume '0 <= N && N < 2147483647'
-With --bound K, the ranges hold only for executions that enter each loop at most K times."""
+With --bound K, the ranges hold only for executions that enter each loop head at most K times."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="entries",
         metavar="K",
         type=bound,
-        help="only executions that enter each loop at most K times",
+        help="only executions that enter each loop head at most K times",
     )
     add_question(parser)
     add_limits(parser)
@@ -49,10 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the ranges."""
-    from certus.cli.terminal import ProgressLine, emit
+    from certus.cli.terminal import ProgressLine, check_places, emit
     from certus.report.ranges import render_ranges, render_ranges_json
     from certus.run.ranges import Wanted, ranges
 
+    check_places(arguments.output)
     settings = settings_of(arguments)
     wanted = Wanted(arguments.function, arguments.assume, arguments.entries)
     with ProgressLine(sys.stderr) as progress:

@@ -19,10 +19,11 @@ _INTERVAL: Final = 0.1  # seconds between two progress lines
 
 
 def emit(text: str, target: Path | None = None) -> None:
-    """Write a report to `target` or standard output. A closed pipe is not an error."""
+    """Write a report to `target` or standard output. A closed pipe is not an error. Bytes of file names that
+    are no text become question marks."""
     if target is not None:
         try:
-            target.write_text(f"{text}\n", encoding="utf-8")
+            target.write_text(f"{text}\n", encoding="utf-8", errors="replace")
         except OSError as error:
             raise cannot_write(target, error) from error
         return
@@ -46,6 +47,19 @@ def write(stream: TextIO | None, text: str) -> None:
         raise cannot_write(Path(stream.name), error) from error
 
 
+def check_places(*places: Path | None) -> None:
+    """Raise `InputError`, before the work begins, for a place where a report cannot be written."""
+    for place in filter(None, places):
+        try:
+            is_new = not place.exists()
+            if is_new or place.is_file() or place.is_dir():  # opening a pipe would end what its reader gets
+                place.open("ab").close()
+            if is_new:
+                place.unlink()
+        except OSError as error:
+            raise InputError([not_written(place, error)]) from error
+
+
 class CannotWrite(InputError):
     """Raised if there is an answer, but a requested file cannot be written."""
 
@@ -67,17 +81,22 @@ def write_all(*reports: Callable[[], None]) -> None:
         raise CannotWrite(problems)
 
 
-def coloured(stream: TextIO) -> bool:
-    """Say whether to use colours: on a terminal, unless the user has disabled them (https://no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def coloured(stream: TextIO | None) -> bool:
+    """Say whether to use colours: on a terminal, unless the user has disabled them (https://no-color.org).
+    There is no stream if the process was started without it."""
+    return (
+        stream is not None
+        and stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 class ProgressLine:
     """One line of progress, rewritten in place. If the stream is no terminal, nothing is written."""
 
-    def __init__(self, stream: TextIO, *, wanted: bool = True) -> None:
-        self._stream = stream
-        self._active = wanted and stream.isatty()
+    def __init__(self, stream: TextIO | None, *, wanted: bool = True) -> None:
+        self._stream = stream if wanted and stream is not None and stream.isatty() else None
         self._next = 0.0
         self._shown = False
         self._start = time.monotonic()
@@ -93,7 +112,7 @@ class ProgressLine:
     def show(self, text: str) -> None:
         """Show `text`, unless the last line was written a moment ago."""
         now = time.monotonic()
-        if not self._active or now < self._next:
+        if self._stream is None or now < self._next:
             return
         self._next = now + _INTERVAL
         width = shutil.get_terminal_size().columns - 1
@@ -104,7 +123,7 @@ class ProgressLine:
 
     def clear(self) -> None:
         """Erase the line."""
-        if self._shown:
+        if self._stream is not None and self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._shown = False

@@ -43,11 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the answer."""
     from certus.cli.refusals import source_of
-    from certus.cli.terminal import ProgressLine, coloured, emit
+    from certus.cli.terminal import ProgressLine, check_places, coloured, emit
     from certus.report.text import Palette
     from certus.witness.report import render_validation, render_validation_json
     from certus.witness.validate import validate_witness
 
+    check_places(arguments.output)
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         validation = validate_witness(
             arguments.witness, arguments.file, settings_of(arguments), on_progress=progress.show

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cores", metavar="N", type=positive, help="number of parallel processes (default: all cores)")
     add_options(parser)
     add("--blocks", choices=BLOCKS, help="size of the blocks that engines work on (default: large)")
-    add("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
+    add("--bound", metavar="K", type=bound, help="enter loop heads and recursion at most K times")
     add_question(parser, usual="all checks of --checks for C, else unreach-call")
     add(
         "--checks",
@@ -83,9 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify, and write all reports that the user asked for."""
-    from certus.cli.terminal import ProgressLine, emit, write_all
+    from certus.cli.terminal import ProgressLine, check_places, emit, write_all
     from certus.run.verify import verify
 
+    check_places(arguments.output, arguments.sarif, arguments.html, arguments.witness)
     settings = settings_of(arguments)
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)

@@ -138,7 +138,7 @@ def _heading(report: RangeReport) -> str:
     if report.function is not None:
         return f"{report.file}: bounds in the parameters of {report.function}"
     if report.bound is not None:
-        return f"{report.file}: ranges in executions that enter each loop at most {report.bound} times"
+        return f"{report.file}: ranges in executions that enter each loop head at most {report.bound} times"
     return f"{report.file}: ranges in all executions"
 
 

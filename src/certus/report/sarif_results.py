@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -242,7 +243,7 @@ def artifact(file: str) -> Json:
     path = Path(file)
     if path.is_absolute():
         return {"uri": path.as_uri()}
-    return {"uri": quote(str(path)), "uriBaseId": ROOT}
+    return {"uri": quote(os.fsencode(path)), "uriBaseId": ROOT}
 
 
 def text(words: str) -> Json:

@@ -8,7 +8,6 @@ second core is free, and otherwise when there is a proof to challenge (`Challeng
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +39,7 @@ from certus.core.vocabulary import Property, error_kinds
 from certus.frontend import C_SUFFIXES
 from certus.run.settings import Settings
 from certus.system.child import Children, ChildResult
+from certus.system.child_main import lasting_directory
 
 if TYPE_CHECKING:
     from certus.check.replay.compiled import CompiledReplay
@@ -433,7 +433,7 @@ def save_runs(evidence: Path | None, subject: Program | HornSystem, runs: Mappin
     """Save the program and its runs; return the directory, a new one if `evidence` names none."""
     from certus.run.sources import texts_of
 
-    place = evidence or Path(tempfile.mkdtemp(prefix="certus-disagreement-"))
+    place = evidence or lasting_directory("certus-disagreement-")
     place.mkdir(parents=True, exist_ok=True)
     record = {"file": subject.file, **runs}
     (place / "disagreement.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

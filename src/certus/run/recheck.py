@@ -7,6 +7,7 @@ that they are what the verdict rests on, whichever solver a user gives them to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -38,8 +39,9 @@ from certus.run.sources import changed_headers, texts_of
 class RecheckResult:
     """The verdict that the evidence supports, and the problems with it. A proof or a model has `clauses`, a
     derivation from Horn clauses `steps` that were evaluated again. `check` says how it was checked, `native`
-    what native runs showed. Evidence about several kinds of checks has `answers` by kind; a HOLDS about one
-    kind lists under `assuming` the claims of the other kinds that the evidence does not prove."""
+    what native runs showed, and `about` what was asked: a property or a kind of checks. Evidence about
+    several kinds of checks has `answers` by kind; a HOLDS about one kind lists under `assuming` the claims of
+    the other kinds that the evidence does not prove."""
 
     verdict: str
     clauses: int = 0
@@ -50,6 +52,7 @@ class RecheckResult:
     check: Check | None = None
     answers: Mapping[str, RecheckResult] = field(default_factory=dict)
     assuming: tuple[str, ...] = ()
+    about: str = ""
 
 
 def recheck(
@@ -64,6 +67,8 @@ def recheck(
         return _alone(_recheck(directory, timeout, solvers, execute=execute), directory)
     answers: dict[str, RecheckResult] = {}
     for number, kind in enumerate(kinds):
+        if set(read_manifest(directory / kind).get("kinds", ())) != set(kinds):
+            raise unusable(directory, f"it has not the answers about all kinds that {kind} was asked with")
         left = whole.remaining()
         share = None if left is None else left / (len(kinds) - number)
         answers[kind] = _recheck(directory / kind, share, solvers, execute=execute, kind=kind)
@@ -78,7 +83,10 @@ def _alone(result: RecheckResult, directory: Path) -> RecheckResult:
     """Return the result about one answer. The evidence about one kind of checks proves nothing about
     others."""
     manifest = read_manifest(directory)
-    others = [each for each in manifest.get("kinds", []) if each != manifest.get("kind")]
+    kind = manifest.get("kind", "")
+    others = [each for each in manifest.get("kinds", []) if each != kind]
+    if result.verdict != "UNKNOWN":  # otherwise there may be no such property
+        result = replace(result, about=kind or manifest["property"])
     return _assuming(result, dict.fromkeys(others, "not checked here"))
 
 
@@ -130,7 +138,7 @@ def _recheck(
     if isinstance(verdict, Unknown):
         return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
     saved = {name: _read(directory / name) for name in manifest["clauses"]}
-    derived = [text for _, text in clause_texts(subject, verdict)]
+    derived = [text.encode() for _, text in clause_texts(subject, verdict)]
     if list(saved.values()) != derived:
         problems.append(_problem("the saved clauses are not those of the proof"))
     answer = "UNKNOWN" if problems else _WORDS[type(verdict)]
@@ -174,8 +182,11 @@ def _read_again(question: Question, arguments: Sequence[str], budget: Budget) ->
 _WORDS: Mapping[type[Verdict], str] = {Safe: "HOLDS", Unsafe: "VIOLATED", Unknown: "UNKNOWN"}
 
 
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+def _read(path: Path) -> bytes:
+    """Return the content of a file; nothing if it cannot be read."""
+    with suppress(OSError):
+        return path.read_bytes()
+    return b""
 
 
 def _problem(message: str) -> Diagnostic:

@@ -19,12 +19,10 @@ import dataclasses
 import json
 import math
 import os
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from certus.codec.outcomes import decode_outcome
@@ -48,6 +46,7 @@ from certus.run.publish import (
 )
 from certus.run.settings import AUTO, Settings
 from certus.system.child import Children, ChildResult, Reporter
+from certus.system.child_main import lasting_directory
 from certus.system.supervise import cpu_seconds
 
 HEAD_START = 1.0  # seconds of the first engine alone: it answers most small programs
@@ -330,7 +329,7 @@ class Schedule:
         if self.question is not None:
             from certus.run.evidence import saved
 
-            place = self.settings.evidence or Path(tempfile.mkdtemp(prefix="certus-contradiction-"))
+            place = self.settings.evidence or lasting_directory("certus-contradiction-")
             for each in (first, other):
                 saved(each, self.question, replace(self.settings, evidence=place / each.engine))
             hint = f"please report this program, with the evidence of both in {place}"

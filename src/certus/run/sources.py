@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -99,12 +100,20 @@ def _write(path: Path, text: str) -> None:
 
 def is_inside(name: str) -> bool:
     """Return whether a name in the manifest leads to a file in its directory."""
-    return not Path(name).is_absolute() and ".." not in Path(name).parts
+    return _is_word(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _is_word(text: str) -> bool:
+    """Return whether the system can take a text as a file name or an argument."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def flags_in(directory: Path, arguments: Sequence[str]) -> list[str] | None:
     """Return the flags for Clang, with directories below `directory`; None if one of them is not allowed."""
-    if any(not each.startswith(FLAGS) for each in arguments):
+    if not all(each.startswith(FLAGS) and _is_word(each) for each in arguments):
         return None
     if any(each.startswith("-I") and not is_inside(each[2:]) for each in arguments):
         return None
@@ -117,4 +126,7 @@ def changed_headers(directory: Path, headers: dict[str, str]) -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    """Return the SHA-256 sum of a file; an empty text if it cannot be read."""
+    with suppress(OSError):
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    return ""

@@ -5,7 +5,7 @@ only limit that always works is the end of a process. Each child leads a session
 its process group ends everything it started. `Children` runs several in parallel; `run_limited` runs one.
 
 Invariant: after the context of `Children`, however it was left, every child is reaped and its process group
-has ended. If this process is killed, the kernel ends the children.
+has ended, and its temporary files are removed. If this process is killed, the kernel ends the children.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from certus.system.child_main import (
     Work,
     describe,
     is_out_of_memory,
+    new_scratch,
+    remove_scratch,
     run_child,
 )
 from certus.system.supervise import cpu_seconds, memory_of
@@ -221,10 +223,11 @@ class Children:
 class _Child:
     """A child as seen by its parent: the descriptors still `open`, the messages received, the deadline."""
 
-    def __init__(self, pid: int, messages: int, printed: int) -> None:
+    def __init__(self, pid: int, messages: int, printed: int, scratch: str | None) -> None:
         self.pid = pid
         self.messages = messages
         self.printed = printed
+        self.scratch = scratch  # the directory of its temporary files
         self.inbox = _Inbox()
         self.deadline = math.inf
         self.memory: int | None = None
@@ -243,14 +246,15 @@ class _Child:
         messages, messages_in = os.pipe()
         printed, printed_in = os.pipe()
         parent = os.getpid()
+        scratch = new_scratch()
         pid = os.fork()
         if pid == 0:
             os.close(messages)
             os.close(printed)
-            run_child(work, messages_in, printed_in, parent, seconds, memory)
+            run_child(work, messages_in, printed_in, parent, seconds, memory, scratch)
         os.close(messages_in)
         os.close(printed_in)
-        child = _Child(pid, messages, printed)
+        child = _Child(pid, messages, printed, scratch)
         child.memory = memory
         if seconds is not None:
             child.deadline = time.monotonic() + seconds
@@ -294,13 +298,14 @@ class _Child:
         return bool(data)
 
     def result(self) -> ChildResult:
-        """End the child and all it started, reap it, and return how it ended."""
+        """End the child and all it started, reap it, remove its temporary files, and return how it ended."""
         for end in (os.kill, os.killpg):  # its process id is not reused before it is reaped
             with suppress(ProcessLookupError, PermissionError):
                 end(self.pid, signal.SIGKILL)
         _, status, usage = os.wait4(self.pid, 0)
         for fd in self._all:
             os.close(fd)
+        remove_scratch(self.scratch)
         unit = 1 if sys.platform == "darwin" else 1024
         peak = usage.ru_maxrss * unit
         seconds = usage.ru_utime + usage.ru_stime

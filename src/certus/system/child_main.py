@@ -2,6 +2,10 @@
 
 Messages go through a pipe, each preceded by its kind and length; the output of the child goes to a second
 pipe. The child never returns into the stack frames it was forked from: they are a copy of its parent's.
+
+A child that is killed removes nothing. So it gets a directory for all its temporary files, inside that of its
+parent, and the parent removes it when the child has ended. What has to stay, such as runs for a report of a
+defect, goes to a directory outside of these (`lasting_directory`).
 """
 
 from __future__ import annotations
@@ -12,13 +16,19 @@ import json
 import math
 import os
 import resource
+import shutil
 import signal
 import struct
 import sys
+import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Final, Literal, NoReturn
 
 from certus.core.errors import BudgetExceeded
+from certus.system.supervise import RUN_PREFIX
 
 Kind = Literal["done", "timeout", "cpu", "memory", "crashed", "interrupted"]
 
@@ -62,13 +72,22 @@ Work = Callable[[Reporter], bytes]
 
 
 def run_child(
-    work: Work, messages: int, printed: int, parent: int, seconds: float | None, memory: int | None
+    work: Work,
+    messages: int,
+    printed: int,
+    parent: int,
+    seconds: float | None,
+    memory: int | None,
+    scratch: str | None,
 ) -> NoReturn:
-    """Run `work` in the child and report its result. Never returns, whatever happens."""
+    """Run `work` in the child and report its result. Its temporary files go to `scratch`. Never returns,
+    whatever happens."""
     code = 1
     try:
         _detach(printed, parent)
         _limit(seconds, memory)
+        if scratch is not None:
+            tempfile.tempdir = scratch
         reporter = Reporter(messages)
         try:
             reporter._send(PAYLOAD, work(reporter))
@@ -145,3 +164,37 @@ def is_out_of_memory(text: str) -> bool:
     """Return whether a message reports a failed allocation: native libraries report it by text only."""
     lowered = text.lower()
     return any(words in lowered for words in ("bad_alloc", "out of memory", "cannot allocate", "memoryerror"))
+
+
+# ----------------------------------------------------------------------------------- temporary files
+
+_CHILD_PREFIX: Final = "certus-child-"
+_ATTEMPTS: Final = 20
+_PAUSE: Final = 0.01  # seconds between two attempts to remove a directory
+
+
+def new_scratch() -> str | None:
+    """Create a directory for the files of a child; None if there is no place for temporary files."""
+    with suppress(OSError):
+        return tempfile.mkdtemp(prefix=_CHILD_PREFIX)
+    return None
+
+
+def remove_scratch(directory: str | None) -> None:
+    """Remove the directory of a child that has ended. What the child started ends a moment later and may
+    still write, so there are several attempts."""
+    if directory is None:
+        return
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(directory, ignore_errors=True)
+        if not Path(directory).exists():
+            return
+        time.sleep(_PAUSE)
+
+
+def lasting_directory(prefix: str) -> Path:
+    """Create a directory that outlives this process, where the user has temporary files."""
+    place = Path(tempfile.gettempdir())
+    while place.name.startswith((_CHILD_PREFIX, RUN_PREFIX)):
+        place = place.parent
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=place))

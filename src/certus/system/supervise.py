@@ -29,6 +29,7 @@ from typing import Any, Final, Literal
 
 Ending = Literal["exit", "timeout", "memory", "output", "failed"]
 
+RUN_PREFIX: Final = "certus-run-"  # of the directory of a command
 TICK: Final = 0.1  # seconds between two measurements
 OUTPUT: Final = 64 << 20  # bytes that a command may print
 _SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER
@@ -121,7 +122,7 @@ def main() -> None:
         signal.signal(number, lambda *_: None)  # only the end of the pipe ends the supervisor
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     order = json.loads(sys.stdin.buffer.readline())
-    with tempfile.TemporaryDirectory(prefix="certus-run-") as directory, tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryDirectory(prefix=RUN_PREFIX) as directory, tempfile.TemporaryFile() as output:
         ended = _carry_out(order, directory, output.fileno())
         output.seek(0)
         text = output.read(OUTPUT).decode(errors="replace")
@@ -129,7 +130,8 @@ def main() -> None:
 
 
 def _carry_out(order: dict[str, Any], directory: str, output: int) -> dict[str, Any]:
-    """Run the command of an order to its end, and return the fields of `Ended` except the output."""
+    """Run the command of an order to its end, and return the fields of `Ended` except the output. The
+    command has its temporary files in `directory`, since it cannot remove them if it is killed."""
     if order["processors"]:
         os.sched_setaffinity(0, order["processors"])
     start = time.monotonic()
@@ -140,7 +142,7 @@ def _carry_out(order: dict[str, Any], directory: str, output: int) -> dict[str, 
             stdout=output,
             stderr=output,
             cwd=directory,
-            env=os.environ | order["environment"],
+            env=os.environ | {"TMPDIR": directory} | order["environment"],
         )
     except OSError as error:
         return {"ending": "failed", "code": 127, "wall": 0.0, "cpu": 0.0, "peak": 0, "detail": str(error)}

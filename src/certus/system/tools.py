@@ -89,6 +89,8 @@ def _run(
         files = given, output, errors
         own = {"TMPDIR": directory, "HOME": directory, "SOURCE_DATE_EPOCH": "0"}  # for `__DATE__`, `__TIME__`
         code = run_program(command, files, directory=directory, environment=own, limits=limits)
+        if code == "interrupted":
+            raise KeyboardInterrupt
         if isinstance(code, str):
             raise ToolFailed(f"{name} did not finish ({code}): limit reached")
         output.seek(0)
@@ -430,7 +432,7 @@ def _wait(pid: int, deadline: float, received: Sequence[int]) -> Kind | None:
                 return "interrupted"
             if time.monotonic() >= deadline:
                 return "timeout"
-    return None
+    return "interrupted" if received else None
 
 
 @contextmanager

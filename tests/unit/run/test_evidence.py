@@ -79,6 +79,16 @@ def test_changed_clauses_do_not_pass(tmp_path: Path) -> None:
     assert recheck(directory).verdict == "UNKNOWN"
 
 
+@pytest.mark.parametrize("name", ["clauses/0001.smt2", "clauses", "clauses/" + 300 * "0"])
+def test_clauses_that_cannot_be_read_do_not_pass(name: str, tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    (directory / "clauses" / "0001.smt2").write_bytes(b"\xff")
+    manifest = json.loads((directory / "manifest.json").read_text())
+    manifest["clauses"] = {name: ""}
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    assert [each.code for each in recheck(directory).problems] == ["evidence-changed"]
+
+
 def test_a_changed_trace_does_not_pass(tmp_path: Path) -> None:
     directory = saved(tmp_path, FAILS)
     path = directory / "evidence.json"
@@ -115,6 +125,30 @@ def test_unusable_evidence_is_said_to_be_so(
         (directory / name).write_text(content)
     with pytest.raises(InputError, match=word):
         recheck(directory)
+
+
+@pytest.mark.parametrize(
+    ("field", "content"),
+    [
+        ("headers", {"a\0.h": ""}),
+        ("clauses", {"clauses/\0": ""}),
+        ("clang_arguments", ["-DX=\0"]),
+        ("clang_arguments", ["-DX=\ud800"]),
+    ],
+)
+def test_words_that_the_system_cannot_take_are_refused(field: str, content: object, tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    path = directory / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {field: content}))
+    with pytest.raises(InputError, match="its manifest"):
+        recheck(directory)
+
+
+def test_a_header_with_an_impossible_name_is_changed(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    path = directory / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"headers": {300 * "a": "0"}}))
+    assert [each.code for each in recheck(directory).problems] == ["evidence-changed"]
 
 
 def test_a_manifest_cannot_lead_out_of_the_directory(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,6 +208,17 @@ def test_evidence_about_another_kind_is_refused(tmp_path: Path) -> None:
     manifest = saved / "assert" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"kind": "assert"', '"kind": "shift"'))
     with pytest.raises(InputError, match="not about assert"):
+        recheck(saved)
+
+
+def test_an_answer_that_others_rest_on_cannot_be_left_out(tmp_path: Path) -> None:
+    saved = tmp_path / "evidence"
+    asked(tmp_path, SUM, replace(USUAL, evidence=saved))
+    manifest = saved / "manifest.json"
+    data = json.loads(manifest.read_text())
+    del data["answers"]["overflow"]
+    manifest.write_text(json.dumps(data))
+    with pytest.raises(InputError, match="has not the answers about all kinds"):
         recheck(saved)
 
 

@@ -352,7 +352,9 @@ print("survived")
 def test_a_dying_parent_takes_the_child_along(number: signal.Signals, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     script = textwrap.dedent(PARENT.format(source=SOURCE, note=str(note), fork=number == signal.SIGTERM))
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}  # SIGKILL leaves temporary files
+    words = [sys.executable, "-c", script]
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE) as parent:
         wait_for(lambda: note.exists() and bool(note.read_text()))
         parent.send_signal(number)
         output, _ = parent.communicate(timeout=20)

@@ -99,7 +99,10 @@ def test_the_memory_of_all_processes_together_is_limited() -> None:
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_a_run_that_is_cancelled_or_whose_supervisor_is_killed(tmp_path: Path, lost: bool) -> None:
+def test_a_run_that_is_cancelled_or_whose_supervisor_is_killed(
+    tmp_path: Path, lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a supervisor that is killed leaves its directory
     file = tmp_path / "number"
     text = "import os, sys, time; open(sys.argv[1] + 'n', 'w').write(str(os.getpid()))"
     words = python(f"{text}; os.rename(sys.argv[1] + 'n', sys.argv[1]); time.sleep(600)", str(file))

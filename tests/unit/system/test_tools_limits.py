@@ -54,6 +54,10 @@ def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
         run_program(["/none"], (nothing,) * 3, directory=str(tmp_path), environment={}, limits=Limits(20))
 
 
+def test_an_interrupt_counts_although_the_program_ends_at_once(tmp_path: Path) -> None:
+    assert run(tmp_path, "kill -INT $PPID", Limits(20)) == ("interrupted", "")
+
+
 def test_time_ends_it_and_all_it_started(tmp_path: Path) -> None:
     start = time.monotonic()
     code, printed = run(tmp_path, "sleep 60 & echo $!; wait", Limits(0.5))

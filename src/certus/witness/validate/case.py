@@ -18,7 +18,7 @@ from certus.core.engine import Task
 from certus.core.errors import InputError
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.vocabulary import Property
+from certus.core.vocabulary import PARTS, Property
 from certus.core.witness import CorrectnessWitness, Place, Witness
 from certus.frontend import C_SUFFIXES, DEFAULT_MODEL, load_probed
 from certus.frontend.c.source.probes import Probe, conjuncts
@@ -159,13 +159,23 @@ def property_for(witness: Witness, file: Path, settings: Settings) -> Property:
     if settings.data_model not in (None, task.data_model):
         message = f"The witness is for {task.data_model}, but --data-model is {settings.data_model}."
         raise InputError([Diagnostic("contradictory-witness", message, span=task.span)])
-    if settings.property_name is not None:
-        return property_of(settings.property_name)
     assert task.span is not None
+    asked = None if settings.property_name is None else property_of(settings.property_name)
     if not task.specification:
+        if asked is not None:
+            return asked
         message, hint = "The witness names no property.", "Name it, as in `--property unreach-call`."
         raise InputError([Diagnostic(CODE, message, span=task.span, hint=hint)])
-    return property_of_line(task.specification, task.span)
+    stated = property_of_line(task.specification, task.span)
+    if asked is not None and _parts(asked).isdisjoint(_parts(stated)):
+        message = f"The witness is about {stated.name}, but --property is {asked.name}."
+        raise InputError([Diagnostic("contradictory-witness", message, span=task.span)])
+    return asked or stated
+
+
+def _parts(property: Property) -> frozenset[str]:
+    """Return the parts of a property; a witness about one part is also about the whole."""
+    return frozenset(PARTS.get(property.name, (property.name,)))
 
 
 def _places(witness: Witness) -> list[tuple[Place, Span | None]]:

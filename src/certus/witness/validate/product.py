@@ -50,7 +50,8 @@ _RESULT: Final = re.compile(
     r"\(*\s*\\result\s*(==|!=|<=|>=|<|>)\s*\(?\s*"
     r"(-?\s*(?:0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]+(?:[pP][-+]?\d+)?|\d*\.?\d+(?:[eE][-+]?\d+)?))[uUlLfF]*\s*\)*"
 )
-_INTEGER: Final = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)")
+_INTEGER: Final = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9]\d*))")
+_BASES: Final = (16, 8, 10)  # of its groups
 _COMPARE: Final = {
     "==": build.eq,
     "!=": build.ne,
@@ -205,7 +206,7 @@ def _calls(program: Program, waypoint: Waypoint) -> list[Passing]:
         _no_edge(program, waypoint, "call", ")")
     early = waypoint.kind == "function_enter"
     if waypoint.constraint is None:
-        return [Passing(e.index, early=early and isinstance(e.op, Call)) for e in edges]
+        return [Passing(e.index, early=early and isinstance(e.op, Call | Havoc)) for e in edges]
     return [Passing(e.index, _result(program, waypoint, e)) for e in edges]
 
 
@@ -225,16 +226,26 @@ def _result(program: Program, waypoint: Waypoint, edge: Edge) -> Expr:
     parts: list[Expr] = []
     for text in (waypoint.constraint or "").split("&&"):
         match = _RESULT.fullmatch(text.strip())
-        if match is None:
+        if match is None or text.count("(") != text.count(")"):
             _refuse(waypoint, r"The constraint is not of the form `\result == constant`.")
         number = match[2].replace(" ", "")
         if target in program.formats:
             parts.append(_float_comparison(match[1], target, FORMATS[program.formats[target]], number))
-        elif _INTEGER.fullmatch(number) is None:
-            _refuse(waypoint, "A floating-point constant is compared with an integer.")
+        elif (constant := _integer(number)) is None:
+            _refuse(waypoint, "An integer is compared with something else.")
         else:
-            parts.append(_COMPARE[match[1]](value, build.integer(int(number, 0))))
+            parts.append(_COMPARE[match[1]](value, build.integer(constant)))
     return build.conjunction(parts)
+
+
+def _integer(number: str) -> int | None:
+    """Return the value of an integer constant of C; None if the text is none."""
+    match = _INTEGER.fullmatch(number)
+    if match is None:
+        return None
+    sign, *forms = match.groups()
+    value = next(int(form, base) for form, base in zip(forms, _BASES, strict=True) if form)
+    return -value if sign else value
 
 
 def _bits(format: Format, number: str) -> int:
@@ -270,7 +281,8 @@ def named_result(program: Program, waypoint: Waypoint) -> tuple[int, int] | None
             number, (target, *_) = match[2].replace(" ", ""), edge.op.targets
             if target in program.formats:
                 return edge.index, _bits(FORMATS[program.formats[target]], number)
-            return (edge.index, int(number, 0)) if _INTEGER.fullmatch(number) else None
+            constant = _integer(number)
+            return None if constant is None else (edge.index, constant)
     return None
 
 

@@ -107,6 +107,9 @@ def starts(program: Program) -> set[tuple[int, int, str]]:
         (probe(7, 5, "x = 5"), "side effect"),
         (probe(7, 5, "x++"), "side effect"),
         (probe(7, 5, "main() == 0"), "side effect"),
+        (probe(7, 5, "x != 5 || (__builtin_unreachable(), 1)"), "side effect"),
+        (probe(7, 5, "(__builtin_unreachable(), 1)"), "side effect"),
+        (probe(7, 5, "(__certus_probe(0, 1), 1)"), "no expression may call"),
     ],
 )
 def test_what_is_refused(wrong: Probe, message: str, tmp_path: Path) -> None:

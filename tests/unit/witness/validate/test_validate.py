@@ -143,6 +143,29 @@ class TestViolation:
         assert isinstance(found.outcome.verdict, Unsafe)
         assert found.outcome.subject.source == BRANCHES
 
+    @pytest.mark.parametrize(
+        ("waypoints", "answer"),
+        [
+            (((r"\result == 07", "6:33"),), "CONFIRMED"),
+            (((r"\result == 010", "6:33"),), "REFUTED"),
+            ((("", "6:33"), (r"\result == 7", "6:33")), "CONFIRMED"),
+            (((r"\result == 7", "6:33"), ("", "6:33")), "REFUTED"),
+        ],
+        ids=["octal", "another octal", "enter before return", "return before enter"],
+    )
+    def test_calls_of_inputs(
+        self, waypoints: tuple[tuple[str, str], ...], answer: str, tmp_path: Path
+    ) -> None:
+        kinds = ("function_return" if value else "function_enter" for value, _ in waypoints)
+        segments = [waypoint(kind, at, v) for kind, (v, at) in zip(kinds, waypoints, strict=True)]
+        found = validate(tmp_path, BRANCHES, violation(*segments, FIRST))
+        assert found.answer == answer, found.reason
+
+    @pytest.mark.parametrize("value", [r"\result == 08", r"((\result == 7)"])
+    def test_what_is_no_comparison_with_a_constant(self, value: str, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"constant|compared"):
+            validate(tmp_path, BRANCHES, violation(waypoint("function_return", "6:33", value), FIRST))
+
     def test_no_execution_follows_it(self, tmp_path: Path) -> None:
         found = validate(tmp_path, BRANCHES, violation(INPUTS[0], SECOND))
         assert found.answer == "REFUTED", found.reason
@@ -310,6 +333,16 @@ def test_another_property_is_not_supported(tmp_path: Path) -> None:
     witness = invariants().replace("G ! call(reach_error())", "F end")
     found = validate(tmp_path, COUNTING, witness)
     assert (found.answer, found.reason.code) == ("UNKNOWN", "unsupported-property")
+
+
+def test_the_property_of_the_user_and_of_the_witness_must_agree(tmp_path: Path) -> None:
+    file, path = tmp_path / "p.c", tmp_path / "w.yml"
+    file.write_text(COUNTING)
+    witness = invariants().replace("G ! call(reach_error())", "G valid-deref")
+    path.write_text(witness.replace("HASH", hashlib.sha256(COUNTING.encode()).hexdigest()))
+    with pytest.raises(InputError, match="about valid-deref, but --property is no-overflow"):
+        validate_witness(path, file, Settings(property_name="no-overflow"))
+    assert validate_witness(path, file, Settings(property_name="valid-memsafety")).answer == "CONFIRMED"
 
 
 def test_places_are_physical_lines_whatever_line_markers_say(tmp_path: Path) -> None:

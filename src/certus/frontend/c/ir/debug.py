@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from certus.frontend.c.ir.types import NotUnderstood, text_of, word_set
+from certus.frontend.c.ir.types import NotUnderstood, bytes_of, text_of, word_set
 
 _PLACE: Final = re.compile(r"(?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)")
 _NAMED: Final = re.compile(r'!\{!"([^"]*)"')
@@ -39,6 +39,11 @@ class Node:
     def string(self, name: str) -> str:
         text = self.fields.get(name, '""')
         return text_of(text) if text.startswith('"') else text
+
+    def path(self, name: str) -> str:
+        """Return a file name, which may have bytes that are no text."""
+        text = self.fields.get(name, '""')
+        return bytes_of(text).decode("utf-8", "surrogateescape") if text.startswith('"') else text
 
     def reference(self, name: str) -> int | None:
         return _referred(self.fields.get(name, ""))
@@ -160,7 +165,7 @@ class Debug:
         while number is not None and number not in self._files:
             node = self.node(number)
             if node.kind == "DIFile":
-                name, directory = node.string("filename"), node.string("directory")
+                name, directory = node.path("filename"), node.path("directory")
                 absolute = name.startswith("/") or not directory
                 self._files[number] = name if absolute else f"{directory}/{name}"
             else:

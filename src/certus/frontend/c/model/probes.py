@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _IMPURE: Final = (
     *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
-    *(ir.IndirectJump, ir.Return),
+    *(ir.IndirectJump, ir.Return, ir.Unreachable),
 )
 _PURE_INTRINSICS: Final = ("llvm.s", "llvm.u", "llvm.abs", "llvm.objectsize", "llvm.is.constant")
 _PURE_FUNCTIONS: Final = (PROBE, "__ubsan_handle_", *_PURE_INTRINSICS)

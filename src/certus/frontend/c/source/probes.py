@@ -225,6 +225,8 @@ def _is_loop(part: Part) -> bool:
 
 def check_expression(probe: Probe) -> None:
     """Refuse text that would not stay inside its parentheses."""
+    if PROBE in probe.expression:
+        refuse(probe, f"`{PROBE}` is a function of Certus, which no expression may call.")
     stack: list[str] = []
     for match in _TOKEN.finditer(probe.expression):
         if match["wrong"]:
