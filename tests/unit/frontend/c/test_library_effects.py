@@ -240,6 +240,30 @@ PROGRAMS = {
         "valid-deref",
         "extern int *const p;\nint main(void) { int x; *(int **)&p = &x; return 0; }",
     ),
+    "string that `printf` does not get": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { printf("%s"); }',
+    ),
+    "target that `scanf` does not get": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { scanf("%d"); }',
+    ),
+    "format that is input": (
+        "valid-deref",
+        "#include <stdio.h>\nint main(void) { char s[9]; if (fgets(s, 9, stdin)) printf(s); }",
+    ),
+    "character that is in no table": (
+        "valid-deref",
+        "#include <ctype.h>\nint main(void) { return isalpha(256); }",
+    ),
+    "element of a volatile array of another file": (
+        "valid-deref",
+        "extern volatile int a[4];\nint main(void) { int i = 4; return a[i]; }",
+    ),
+    "operand of assembly": (
+        "valid-deref",
+        'int main(void) { int a[2], i = 2; __asm__("movl $1, %0" : "=m"(a[i])); }',
+    ),
     "register of a device": (
         "unreach-call",
         "#define DEVICE (*(volatile unsigned *)0x40021000)\n"

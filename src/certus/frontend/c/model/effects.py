@@ -287,6 +287,7 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(some(1), target(2, "int")), "i(iup) accept getsockname getpeername"),
     (effects(up_to(2, argument=1), some(4), target(5, "int")), "i(i*iiup) recvfrom"),
     (effects(line_buffer(0), target(1, "size_t")), "i(ppH) getline i(ppiH) getdelim __getdelim"),
+    (effects(counts(0)), "v(p...) warn warnx"),
     (effects(new_object(0), counts(1)), "i(pp...) asprintf"),
     (effects(new_object(0), counts(None)), "i(pSa) vasprintf"),
     (effects(up_to(2, argument=0)), "i(pSi) strxfrm"),

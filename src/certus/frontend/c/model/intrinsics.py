@@ -8,12 +8,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import UNSPECIFIED, Store
+from certus.core.program import UNSPECIFIED, Access, Store
 from certus.core.terms import BOOL, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import PointerType, StructType, Type, VoidType
-from certus.frontend.c.model import external_calls, math_functions, memory, nondeterminism, operations, terms
+from certus.frontend.c.model import (
+    checks,
+    external_calls,
+    math_functions,
+    memory,
+    nondeterminism,
+    operations,
+    terms,
+)
 from certus.frontend.c.model.checks import check, end
 from certus.frontend.c.model.flow import TRAP
 from certus.frontend.c.model.initialisers import copy_constant
@@ -28,7 +36,8 @@ _ROUNDING: Final = re.compile(  # instructions that may set the rounding mode
     r"ldmxcsr|fldcw|fldenv|rstor|fn?init|fn?save", re.IGNORECASE
 )
 _CLOBBERS: Final = (
-    "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
+    "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to, "
+    "and to make no invalid access."
 )
 _IGNORED: Final = re.compile(
     r"llvm\.(?:dbg\.|va_end|prefetch|donothing|var\.annotation|pseudoprobe"
@@ -335,7 +344,9 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
         type_ = argument.passing.element
         if type_ is None:
             raise Unmodelled("unsupported-asm", f"assembly with the constraint `{constraint}`")
-        memory.write(body, address_of(body, argument.operand), _written(body, type_), type_, None)
+        address = address_of(body, argument.operand)
+        _access(body, address, type_, "write")
+        memory.write(body, address, _written(body, type_), type_, None)
     if isinstance(result, VoidType):
         return
     tied = {int(c): arguments[len(pointed) + n] for n, c in enumerate(inputs) if c.isdigit()}
@@ -363,10 +374,19 @@ def _take_addresses(body: Body, operand: Operand, element: Type | None) -> None:
     """Note that assembly knows the address that an operand is, and what it reads at this address."""
     known = [value_of(body, operand)]
     if element is not None:
-        known.append(memory.read(body, address_of(body, operand), element, None))
+        address = address_of(body, operand)
+        _access(body, address, element, "read")
+        known.append(memory.read(body, address, element, None))
     for each in known:
         if isinstance(each, Expr):
             nondeterminism.make_number(body, each)
+
+
+def _access(body: Body, address: Expr, type_: Type, access: Access) -> None:
+    """Check an access of assembly to an operand in memory, which may be to a part of it."""
+    size = build.integer(body.layout.store_size(type_))
+    if checks.is_checked(body, access) and not checks.is_valid(body, address, size, access):
+        nondeterminism.check_some(body, address, size, access, "what assembly accesses")
 
 
 def _written(body: Body, type_: Type) -> Value:
