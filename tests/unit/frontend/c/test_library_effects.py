@@ -260,6 +260,14 @@ PROGRAMS = {
         "valid-deref",
         "extern volatile int a[4];\nint main(void) { int i = 4; return a[i]; }",
     ),
+    "null to which the library writes": (
+        "valid-deref",
+        "#include <time.h>\nint main(void) { mktime(0); }",
+    ),
+    "null to which the library writes at most some bytes": (
+        "valid-deref",
+        "#include <unistd.h>\nint main(void) { gethostname(0, 9); }",
+    ),
     "operand of assembly": (
         "valid-deref",
         'int main(void) { int a[2], i = 2; __asm__("movl $1, %0" : "=m"(a[i])); }',
@@ -288,6 +296,11 @@ REFUTED_WRONGLY = {
     "no conversion": (
         "unreach-call",
         '#include <stdio.h>\nint main(void) { int x = 5; scanf("%%d", &x); if (x != 5) reach_error(); }',
+    ),
+    "text of the library after `realloc`": (
+        "unreach-call",
+        "#define _GNU_SOURCE\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { char *p;\n"
+        'asprintf(&p, "a"); p[0] = 5; p = realloc(p, 2); if (p[0] != 5) reach_error(); }',
     ),
     "end of the format": (
         "unreach-call",

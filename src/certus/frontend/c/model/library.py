@@ -240,7 +240,8 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (allocate(0, fails=True, align=4096), "*(i) vmalloc"),
     (allocate(0, fails=True, align=4096, zero=True), "*(i) vzalloc"),
     (allocate(0, stack=True), "*(i) alloca __alloca"),
-    (reallocate, "*(*i) realloc"),
+    (reallocate(1), "*(*i) realloc"),
+    (reallocate(1, 2), "*(*ii) reallocarray"),
     (release, "v(*) free cfree kfree"),
     (Model("__certus_qsort", callback=3, general="__certus_qsort_any", elements=True), "v(*iiF) qsort"),
     (Model("bsearch", callback=4, general="__certus_bsearch_any"), "*(**iiF) bsearch"),
@@ -304,8 +305,8 @@ def _functions() -> dict[str, Function]:
 FUNCTIONS: Final = _functions()
 ALLOCATING: Final = word_set(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
-    "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
-    "__vasprintf_chk tempnam getcwd __getcwd_chk realpath __realpath_chk"
+    "realloc reallocarray strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf "
+    "__asprintf_chk __vasprintf_chk tempnam getcwd __getcwd_chk realpath __realpath_chk"
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from certus.core import build
-from certus.core.program import Access, Alloc, Storage, Store
+from certus.core.program import Access, Alloc, Assign, Storage, Store
 from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
@@ -273,4 +273,14 @@ def library_object(body: Body, storage: Storage = "static") -> Expr:
         size = any_count(body, "the size of an object of the C library")
         body.assume(build.lt(NULL, size))
     body.emit(Alloc(base, size, 16, storage, body.cursor.text, filled=True))
+    if storage == "heap":
+        note_size(body, base, size)
     return base
+
+
+def note_size(body: Body, base: Expr, size: Expr) -> None:
+    """Record the size of a new object on the heap, if `realloc` needs it."""
+    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
+    if sizes is not None:
+        noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
+        body.emit(Assign((sizes,), (noted,)), text=f"the size of {body.cursor.text}")
