@@ -268,6 +268,10 @@ PROGRAMS = {
         "valid-deref",
         "#include <unistd.h>\nint main(void) { gethostname(0, 9); }",
     ),
+    "null that `qsort` calls": (
+        "valid-deref",
+        "#include <stdlib.h>\nint main(void) { int a[2]; qsort(a, 2, 4, 0); }",
+    ),
     "operand of assembly": (
         "valid-deref",
         'int main(void) { int a[2], i = 2; __asm__("movl $1, %0" : "=m"(a[i])); }',
