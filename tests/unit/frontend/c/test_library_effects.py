@@ -306,6 +306,10 @@ REFUTED_WRONGLY = {
         "#define _GNU_SOURCE\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { char *p;\n"
         'asprintf(&p, "a"); p[0] = 5; p = realloc(p, 2); if (p[0] != 5) reach_error(); }',
     ),
+    "operand that assembly only writes": (
+        "no-uninitialised-read",
+        'int main(void) { int a[2] = {1, 2}, *p = a, x;\n__asm__("movl $1, %0" : "=m"(x)); return p[1]; }',
+    ),
     "end of the format": (
         "unreach-call",
         '#include <stdio.h>\nint main(void) { int x, y = 5; scanf("%d\\0%d", &x, &y);\n'

@@ -274,6 +274,8 @@ def _read(body: Body, pointer: Operand, type_: Type) -> Expr:
         address = address_of(body, pointer)
         check(body, address, body.layout.store_size(type_), "write")  # it is written next
         value = memory.read(body, address, type_, None)
+        if body.initialisation is not None:
+            body.initialisation.check_operand()
     return body.registers.in_temporary(body.scalar(value))
 
 
@@ -333,13 +335,18 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
         raise Unmodelled("unsupported-asm", "assembly that jumps")
     if _ROUNDING.search(callee.template):
         raise Unmodelled("unsupported-asm", "assembly that changes how floating-point numbers are rounded")
-    for operand, passing in () if empty else arguments:
+    pointed = [c for c in constraints if c.startswith("=") and "*" in c]
+    for number, (operand, passing) in () if empty else enumerate(arguments):
         _take_addresses(body, operand, passing.element)
+        if body.initialisation is not None:
+            if number < len(pointed):
+                body.initialisation.take()  # which is only written
+            else:
+                body.initialisation.check_operand(sure=False)
     if "~{memory}" in constraints and not empty:
         _write_memory(body, arguments)
     outputs = [c for c in constraints if c.startswith("=")]
     inputs = [c for c in constraints if not c.startswith(("=", "~"))]
-    pointed = [c for c in outputs if "*" in c]
     for constraint, argument in () if empty else zip(pointed, arguments, strict=False):
         type_ = argument.passing.element
         if type_ is None:
