@@ -384,7 +384,7 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     if "escaped-address" in codes:
         sentences.append("functions without a body do not use addresses after they have returned")
     if "inline-assembly" in codes:
-        sentences.append("assembly writes only objects that its operands point to")
+        sentences.append("assembly accesses only what is valid, and writes only where its operands point to")
     if "evaluation-order" in codes:
         sentences.append("operands are evaluated in the order of Clang")
     return (*sentences, *assumed)

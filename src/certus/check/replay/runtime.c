@@ -288,20 +288,27 @@ WEAK int ffsll(long long x)
 WEAK int ffsl(long x) { return ffsll(x); }
 WEAK int ffs(int x) { return ffsll(x); }
 
-WEAK int isdigit(int c) { return c >= '0' && c <= '9'; }
-WEAK int islower(int c) { return c >= 'a' && c <= 'z'; }
-WEAK int isupper(int c) { return c >= 'A' && c <= 'Z'; }
-WEAK int isalpha(int c) { return islower(c) || isupper(c); }
-WEAK int isalnum(int c) { return isalpha(c) || isdigit(c); }
-WEAK int isxdigit(int c) { return isdigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-WEAK int isspace(int c) { return c == ' ' || (c >= 9 && c <= 13); }
-WEAK int isblank(int c) { return c == ' ' || c == 9; }
-WEAK int isprint(int c) { return c >= 32 && c < 127; }
-WEAK int isgraph(int c) { return c > 32 && c < 127; }
-WEAK int iscntrl(int c) { return (c >= 0 && c < 32) || c == 127; }
-WEAK int ispunct(int c) { return isgraph(c) && !isalnum(c); }
-WEAK int tolower(int c) { return isupper(c) ? c + 32 : c; }
-WEAK int toupper(int c) { return islower(c) ? c - 32 : c; }
+/* Where accesses are checked, an argument that is no character is an invalid read, as in glibc, which looks it up. */
+#ifdef CERTUS_SANITIZED
+static const volatile char characters[384];
+#define IS(condition) ((characters + 128)[c] | (condition))
+#else
+#define IS(condition) (condition)
+#endif
+WEAK int isdigit(int c) { return IS(c >= '0' && c <= '9'); }
+WEAK int islower(int c) { return IS(c >= 'a' && c <= 'z'); }
+WEAK int isupper(int c) { return IS(c >= 'A' && c <= 'Z'); }
+WEAK int isalpha(int c) { return IS(islower(c) || isupper(c)); }
+WEAK int isalnum(int c) { return IS(isalpha(c) || isdigit(c)); }
+WEAK int isxdigit(int c) { return IS(isdigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')); }
+WEAK int isspace(int c) { return IS(c == ' ' || (c >= 9 && c <= 13)); }
+WEAK int isblank(int c) { return IS(c == ' ' || c == 9); }
+WEAK int isprint(int c) { return IS(c >= 32 && c < 127); }
+WEAK int isgraph(int c) { return IS(c > 32 && c < 127); }
+WEAK int iscntrl(int c) { return IS((c >= 0 && c < 32) || c == 127); }
+WEAK int ispunct(int c) { return IS(isgraph(c) && !isalnum(c)); }
+WEAK int tolower(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
+WEAK int toupper(int c) { return c >= 'a' && c <= 'z' ? c - 32 : c; }
 WEAK int toascii(int c) { return c & 127; }
 
 static unsigned short classes[384];

@@ -240,6 +240,42 @@ PROGRAMS = {
         "valid-deref",
         "extern int *const p;\nint main(void) { int x; *(int **)&p = &x; return 0; }",
     ),
+    "string that `printf` does not get": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { printf("%s"); }',
+    ),
+    "target that `scanf` does not get": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { scanf("%d"); }',
+    ),
+    "format that is input": (
+        "valid-deref",
+        "#include <stdio.h>\nint main(void) { char s[9]; if (fgets(s, 9, stdin)) printf(s); }",
+    ),
+    "character that is in no table": (
+        "valid-deref",
+        "#include <ctype.h>\nint main(void) { return isalpha(256); }",
+    ),
+    "element of a volatile array of another file": (
+        "valid-deref",
+        "extern volatile int a[4];\nint main(void) { int i = 4; return a[i]; }",
+    ),
+    "null to which the library writes": (
+        "valid-deref",
+        "#include <time.h>\nint main(void) { mktime(0); }",
+    ),
+    "null to which the library writes at most some bytes": (
+        "valid-deref",
+        "#include <unistd.h>\nint main(void) { gethostname(0, 9); }",
+    ),
+    "null that `qsort` calls": (
+        "valid-deref",
+        "#include <stdlib.h>\nint main(void) { int a[2]; qsort(a, 2, 4, 0); }",
+    ),
+    "operand of assembly": (
+        "valid-deref",
+        'int main(void) { int a[2], i = 2; __asm__("movl $1, %0" : "=m"(a[i])); }',
+    ),
     "register of a device": (
         "unreach-call",
         "#define DEVICE (*(volatile unsigned *)0x40021000)\n"
@@ -264,6 +300,15 @@ REFUTED_WRONGLY = {
     "no conversion": (
         "unreach-call",
         '#include <stdio.h>\nint main(void) { int x = 5; scanf("%%d", &x); if (x != 5) reach_error(); }',
+    ),
+    "text of the library after `realloc`": (
+        "unreach-call",
+        "#define _GNU_SOURCE\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { char *p;\n"
+        'asprintf(&p, "a"); p[0] = 5; p = realloc(p, 2); if (p[0] != 5) reach_error(); }',
+    ),
+    "operand that assembly only writes": (
+        "no-uninitialised-read",
+        'int main(void) { int a[2] = {1, 2}, *p = a, x;\n__asm__("movl $1, %0" : "=m"(x)); return p[1]; }',
     ),
     "end of the format": (
         "unreach-call",

@@ -153,7 +153,7 @@ def test_extents_are_those_of_the_headers(tmp_path: Path, model: str) -> None:
 
 
 def test_every_target_has_an_extent() -> None:
-    named = re.findall(r'target\(\w+, "([\w ]+)"\)', Path(effects.__file__).read_text())
+    named = re.findall(r'target\(\w+, "([\w [\]]+)\??"\)', Path(effects.__file__).read_text())
     read = {what.removesuffix("?") for _, what in reads.OBJECTS.values()}
     assert set(named) | read == set(EXTENTS)
 

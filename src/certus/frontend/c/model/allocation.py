@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import Alloc, Assign, Free, Storage
+from certus.core.program import Alloc, Free, Storage
 from certus.core.terms import INT, Expr, Kind
 from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.frontend.c.model import memory
 from certus.frontend.c.model.checks import check_free
-from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, store_pointer, with_options
+from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, note_size, store_pointer, with_options
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 _ENOMEM: Final = 12
+_EMPTY: Final = "what `realloc` does if no bytes are left"
 
 
 @with_options
@@ -35,10 +38,7 @@ def allocate(
     address is stored; then the result is 0, and the alignment is at least the size of a pointer. With
     `fails`, the result may be null, which is an input. Any other object on the heap may also be refused, with
     null or the result `ENOMEM`, if the environment decides so (`malloc_may_fail`)."""
-    body = call.body
-    count: Expr = build.integer(1)
-    for number in size:
-        count = build.mul(count, call.integer(number))
+    body, count = call.body, _product(call, size)
     if alignment is not None:
         term = call.term(alignment)
         wanted = int(term.value) if term.kind is Kind.CONST else 0
@@ -59,6 +59,11 @@ def allocate(
         call.define(build.ite(failed, build.constant(_ENOMEM, sort), build.constant(0, sort)))
 
 
+def _product(call: LibraryCall, numbers: Sequence[int]) -> Expr:
+    """Return the product of some arguments."""
+    return reduce(build.mul, map(call.integer, numbers))
+
+
 def _fails(body: Body) -> Expr:
     """Return the condition that an allocation fails, which the environment may decide."""
     if not body.unit.rules.malloc_may_fail:
@@ -74,20 +79,26 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
     body.emit(Alloc(base, size, align, storage, body.cursor.text, zero, filled=filled))
     if stack and body.function is not None and body.locals.arrays is not None:
         body.locals.arrays.begin(None, base)
-    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
-    if sizes is not None and not stack:
-        noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
-        body.emit(Assign((sizes,), (noted,)), text=f"the size of {body.cursor.text}")
+    if not stack:
+        note_size(body, base, size)
     return base
 
 
-def reallocate(call: LibraryCall) -> None:
-    """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
-    0 the result may be null. The size of the old object was recorded when it was created, or the program asks
-    byte by byte whether it belongs to the object."""
-    body, old, size = call.body, call.integer(0), call.integer(1)
+@with_options
+def reallocate(call: LibraryCall, *size: int) -> None:
+    """`realloc`: a new object with as much of the old one, argument 0, as fits; the old one ends. The size of
+    the new one is the product of the arguments `size`; if that is 0, the result may be null. The size of the
+    old one was recorded when it was created, or the program asks byte by byte whether it belongs to the
+    object."""
+    body, old, count = call.body, call.integer(0), _product(call, size)
     check_free(body, old)
-    call.define(body.choose(_fails(body), lambda: NULL, lambda: _reallocated(call, old, size)))
+    empty = build.eq(count, NULL)
+
+    def fail() -> Expr:  # C leaves open whether the old object ends if no bytes are left
+        body.when(empty, lambda: body.bar_counterexamples(_EMPTY))
+        return NULL
+
+    call.define(body.choose(_fails(body), fail, lambda: _reallocated(call, old, count)))
 
 
 def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
@@ -96,9 +107,12 @@ def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
     base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
 
+    def end() -> Expr:
+        free(body, base)
+        return NULL
+
     def empty() -> Expr:
-        null = maybe(body, "what `realloc` returns if no bytes are left")
-        return body.choose(null, lambda: NULL, lambda: base)
+        return body.choose(maybe(body, _EMPTY), end, lambda: base)
 
     result = body.choose(build.eq(size, NULL), empty, lambda: base)
 

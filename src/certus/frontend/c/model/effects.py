@@ -26,6 +26,7 @@ Result = Callable[[LibraryCall], Expr]
 # Sizes in bytes of types that functions read or write: ILP32, LP64.
 EXTENTS: Final[dict[str, tuple[int, int]]] = {
     **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
+    **{"int[2]": (8, 8), "char[26]": (26, 26)},
     **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
     **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
     **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
@@ -70,33 +71,41 @@ def effects(
 # ---------------------------------------------------------------------------------------- writes
 
 
-@with_options
-def some(call: LibraryCall, argument: int) -> None:
-    """Write an unknown number of bytes where an argument points to, unless it is null."""
-    call.when_not_null(
-        argument,
-        lambda at: nondeterminism.write_extent(call.body, call.arguments[argument], at, call.written),
-    )
+def _through(call: LibraryCall, argument: int, write: Callable[[Expr], None], *, null: bool) -> None:
+    """Write where an argument points to. It may be null only with `null`, and then nothing is written."""
+    if null:
+        call.when_not_null(argument, write)
+    else:
+        write(call.address(argument))
 
 
 @with_options
-def up_to(call: LibraryCall, count: int, argument: int) -> None:
+def some(call: LibraryCall, argument: int, *, null: bool = True) -> None:
+    """Write an unknown number of bytes where an argument points to."""
+
+    def write(at: Expr) -> None:
+        nondeterminism.write_extent(call.body, call.arguments[argument], at, call.written)
+
+    _through(call, argument, write, null=null)
+
+
+@with_options
+def up_to(call: LibraryCall, count: int, argument: int, *, null: bool = False) -> None:
     """Write at most as many bytes as the argument `count` says."""
-    body, operands = call.body, call.arguments
-    call.when_not_null(
-        argument,
-        lambda at: nondeterminism.write_up_to(
-            body, operands[argument], at, call.integer(count), call.written
-        ),
-    )
+
+    def write(at: Expr) -> None:
+        limit = call.integer(count)
+        nondeterminism.write_up_to(call.body, call.arguments[argument], at, limit, call.written)
+
+    _through(call, argument, write, null=null)
 
 
 @with_options
 def target(call: LibraryCall, argument: int, type_: str) -> None:
-    """Write an object of a type whose size is in `EXTENTS`."""
+    """Write an object of a type whose size is in `EXTENTS`; if `?` follows, the argument may be null."""
 
     def write(address: Expr) -> None:
-        body, size = call.body, EXTENTS[type_][call.body.layout.word == 8]
+        body, size = call.body, EXTENTS[type_.removesuffix("?")][call.body.layout.word == 8]
         check(body, address, size, "write")
         cells = cells_at(body.layout, body.roots.of(call.arguments[argument]), size)
         cells = cells if cells is not None else list(words(0, size))
@@ -105,7 +114,7 @@ def target(call: LibraryCall, argument: int, type_: str) -> None:
         else:
             nondeterminism.write_bytes(body, address, build.integer(size), call.written)
 
-    call.when_not_null(argument, write)
+    _through(call, argument, write, null=type_.endswith("?"))
 
 
 def _store_new(call: LibraryCall, address: Expr) -> None:
@@ -265,15 +274,18 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(renewed("gettext"), result=anywhere_or_into("gettext", 0)), "p(S) gettext"),
     (effects(target(1, "struct tm"), result=same(1)), "r(pr) localtime_r gmtime_r"),
     (effects(target(0, "struct tm")), "i(r) mktime timegm"),
-    (effects(target(0, "struct tms")), "i(r) times"),
+    (effects(target(0, "struct tms?")), "i(r) times"),
     (effects(target(0, "struct utsname")), "i(r) uname"),
-    (effects(target(0, "int")), "i(p) wait rand_r i(ppi) mbtowc"),
-    (effects(target(1, "int")), "i(ipi) waitpid"),
-    (effects(target(0, "int"), target(2, "struct rusage")), "i(pir) wait3"),
+    (effects(target(0, "int")), "i(p) rand_r"),
+    (effects(target(0, "int?")), "i(p) wait i(ppi) mbtowc"),
+    (effects(target(1, "int?")), "i(ipi) waitpid"),
+    (effects(target(0, "int?"), target(2, "struct rusage?")), "i(pir) wait3"),
+    (effects(target(0, "int[2]")), "i(p) pipe i(pi) pipe2"),
     (effects(target(0, "sigset_t")), "i(r) sigemptyset sigfillset i(ri) sigaddset sigdelset"),
-    (effects(target(2, "sigset_t")), "i(irr) sigprocmask"),
-    (effects(target(0, "struct timeval"), target(1, "struct timezone")), "i(r*) gettimeofday"),
-    (effects(target(1, "struct timespec")), "i(ir) clock_gettime clock_getres i(rr) nanosleep"),
+    (effects(target(2, "sigset_t?")), "i(irr) sigprocmask"),
+    (effects(target(0, "struct timeval?"), target(1, "struct timezone?")), "i(r*) gettimeofday"),
+    (effects(target(1, "struct timespec")), "i(ir) clock_gettime"),
+    (effects(target(1, "struct timespec?")), "i(ir) clock_getres i(rr) nanosleep"),
     (effects(target(1, "struct rusage")), "i(ir) getrusage"),
     (effects(target(1, "struct rlimit")), "i(ir) getrlimit"),
     (effects(target(1, "struct stat")), "i(Sr) stat lstat i(ir) fstat"),
@@ -283,21 +295,23 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(target(1, "fpos_t")), "i(Hr) fgetpos"),
     (effects(target(1, "struct itimerval")), "i(ir) getitimer"),
     (effects(target(1, "struct itimerspec")), "i(*r) timer_gettime"),
-    (effects(*(target(n, "fd_set") for n in (1, 2, 3)), target(4, "struct timeval")), "i(irrrr) select"),
-    (effects(some(1), target(2, "int")), "i(iup) accept getsockname getpeername"),
-    (effects(up_to(2, argument=1), some(4), target(5, "int")), "i(i*iiup) recvfrom"),
+    (effects(*(target(n, "fd_set?") for n in (1, 2, 3)), target(4, "struct timeval?")), "i(irrrr) select"),
+    (effects(some(1), target(2, "int?")), "i(iup) accept"),
+    (effects(some(1), target(2, "int")), "i(iup) getsockname getpeername"),
+    (effects(up_to(2, argument=1), some(4), target(5, "int?")), "i(i*iiup) recvfrom"),
     (effects(line_buffer(0), target(1, "size_t")), "i(ppH) getline i(ppiH) getdelim __getdelim"),
+    (effects(counts(0)), "v(p...) warn warnx"),
     (effects(new_object(0), counts(1)), "i(pp...) asprintf"),
     (effects(new_object(0), counts(None)), "i(pSa) vasprintf"),
     (effects(up_to(2, argument=0)), "i(pSi) strxfrm"),
     (effects(up_to(1, argument=0)), "i(piSr) strftime i(pi) gethostname getdomainname"),
-    (effects(up_to(1, argument=0), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
+    (effects(up_to(1, argument=0, null=True), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
     (effects(up_to(2, argument=1)), "i(Spi) readlink i(ipi) ttyname_r confstr"),
     (effects(up_to(2, argument=1), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
-    (effects(some(0), result=same(0), input_null=True), "p(p) gets getwd"),
+    (effects(some(0, null=False), result=same(0), input_null=True), "p(p) gets getwd"),
     (effects(some(0), result=same(0)), "p(p) tmpnam_r ctermid_r p(S) mktemp mkdtemp"),
-    (effects(some(0)), "i(S) mkstemp i(p) pipe i(Si) mkostemp i(pi) wctomb pipe2 i(ppi) mbstowcs wcstombs"),
-    (effects(some(1), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
+    (effects(some(0)), "i(S) mkstemp i(Si) mkostemp i(pi) wctomb i(ppi) mbstowcs wcstombs"),
+    (effects(target(1, "char[26]"), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
     (effects(some(1), result=same(1, allocated), input_null=True), "p(Sp) realpath"),
     (effects(some(0)), "i(rii) poll"),
     (effects(end_pointer), "f(Sp) strtod strtof strtold"),

@@ -135,7 +135,7 @@ def counts(call: LibraryCall, format: int | None) -> None:
     for each in conversions or ():
         if each.letter == "p" and readable and each.argument < len(call.arguments):
             nondeterminism.make_number(call.body, call.address(each.argument))
-        if each.letter == "n" and each.argument < len(call.arguments):
+        if each.letter == "n":
             address, size = call.address(each.argument), size_of_integer(each.length, call.body.layout.word)
             check(call.body, address, size, "write")
             nondeterminism.write_any(call.body, address, size, _COUNTED)
@@ -162,11 +162,15 @@ def scanned(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
     """Return what `scanf` writes to each of its `number` targets, as a kind and a number of bytes. `any`:
     every value is possible. `some`: only some values are, because of a width or because the target is a
     character. `float`: a floating-point number. `address`: a pointer. `text`: a string of at most this
-    length, or of any length if it is 0. Return an empty list if a conversion is not modelled."""
+    length, or of any length if it is 0. Return an empty list if a conversion is not modelled; refuse a call
+    with too few targets."""
     if text is None or "%" in _SCANNED.sub("", text):
         return []
     conversions = [each for each in _SCANNED.findall(text) if each[-1] and not each[0]]
-    if len(conversions) != number:
+    if len(conversions) > number:
+        what = "a call of the `scanf` family without all of its arguments"
+        raise Unmodelled("unsupported-library-function", what)
+    if len(conversions) < number:
         return []
     targets: list[tuple[str, int]] = []
     for _, width, length, conversion in conversions:

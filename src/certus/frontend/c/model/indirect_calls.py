@@ -24,7 +24,6 @@ from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import checks, library
 from certus.frontend.c.model.calls import IndirectCall, adapted, argument_as, enter, fits, passes_alike
-from certus.frontend.c.model.checks import is_checked
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, taken
 
 if TYPE_CHECKING:
@@ -108,14 +107,16 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
     if none is build.FALSE:
         return
     body.emit(Assume(none), text=f"{text} calls no function of the program")
-    if body.unit.environment.foreign:
-        others = [address for *_, address in body.unit.symbols.addresses.values()]
+    unit = body.unit
+    if unit.environment.foreign:
+        others = [address for *_, address in unit.symbols.addresses.values()]
         _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
         return
-    if is_checked(body, "read"):
-        defined = [address for *_, address in body.unit.symbols.addresses.values()]
+    if READ in unit.rules.memory:
+        defined = [address for *_, address in unit.symbols.addresses.values()]
         function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in defined)
-        body.claim(function, READ, f"the pointer in {text} is that of a function")
+        by = text if unit.is_program(body.module) else "the C library"
+        body.claim(function, READ, f"the pointer that is called in {by} is that of a function")
     body.undefined(NO_FUNCTION)
 
 
@@ -188,7 +189,7 @@ def _from_outside(call: IndirectCall, unlike: Sequence[Expr]) -> None:
     outside, undefined = body.draft.node(), body.draft.node()
     body.fork(build.conjunction((build.ne(call.pointer, NULL), *unlike)), outside, undefined)
     body.at = undefined
-    if is_checked(body, "read"):
+    if READ in body.unit.rules.memory:
         null = build.eq(call.pointer, NULL)
         body.claim(build.not_(null), READ, f"the pointer in {body.cursor.text} is not null")
     body.undefined(OTHER_TYPE if unlike else "a call through a null pointer")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 # Functions of the models that look at what they read; `__certus_string` is what `printf` does with strings.
+_MEMBERS: Final = "which members of a record that is passed in registers have a value"
 _READING: Final = re.compile(
     r"(str|stp|wcs|wmem(?!cpy|move)|mem(?!cpy|move|pcpy)|rawmem|ato)\w*|__certus_(wide_)?string"
 )
@@ -145,6 +146,13 @@ class Initialisation:
         else:
             self._give_up(bits)
 
+    def check_operand(self, *, sure: bool = True) -> None:
+        """Check what was just loaded; unless it is `sure` that it is read, for proofs only."""
+        if sure:
+            self._claim(self.take())
+        else:
+            self._give_up(self.take(), "what assembly reads")
+
     def check_store(self, store: ir.Store, address: Expr, size: int, first: int = 0) -> None:
         """Keep bits unwritten that a store of `size` bytes has copied: those of a whole value, or of a unit
         around a bit-field from its byte `first` on."""
@@ -172,12 +180,11 @@ class Initialisation:
         if condition is not build.TRUE:
             body.claim(condition, UNINITIALISED, text)
 
-    def _give_up(self, loaded: Iterable[Expr]) -> None:
+    def _give_up(self, loaded: Iterable[Expr], why: str = _MEMBERS) -> None:
         """Let neither a proof nor a counterexample rely on bits that were not written."""
         missing = build.not_(build.conjunction(_has(bits) for bits in loaded))
         if missing is build.FALSE:
             return
-        why = "which members of a record that is passed in registers have a value"
         self._body.when(missing, lambda: self._body.bar_counterexamples(why))
         self._claim(loaded)
 

@@ -180,6 +180,8 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
         from certus.frontend.c.model import reads
 
         reads.check_string(body, call.address(format))
+        if not targets:
+            nondeterminism.read_unknown(body, NULL, call.read)
     outside = outside and bool(conversions)
     what = "" if outside else call.read
     if outside:

@@ -8,12 +8,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import UNSPECIFIED, Store
+from certus.core.program import UNSPECIFIED, Access, Store
 from certus.core.terms import BOOL, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import PointerType, StructType, Type, VoidType
-from certus.frontend.c.model import external_calls, math_functions, memory, nondeterminism, operations, terms
+from certus.frontend.c.model import (
+    checks,
+    external_calls,
+    math_functions,
+    memory,
+    nondeterminism,
+    operations,
+    terms,
+)
 from certus.frontend.c.model.checks import check, end
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of, variable_at
@@ -29,7 +37,8 @@ _ROUNDING: Final = re.compile(  # instructions that may set the rounding mode
 _CALLED: Final = re.compile(r"\b(?:call|j[a-z]+)\s+([*$]|[a-z_]\w*)|\bl?(ret)[flqw]?\b", re.IGNORECASE)
 _STOPPING: Final = re.compile(r"(?<![.\w])(?:ud[012]|hlt|int3?|syscall|sysenter)\b", re.IGNORECASE)
 _CLOBBERS: Final = (
-    "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
+    "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to, "
+    "and to make no invalid access."
 )
 _IGNORED: Final = re.compile(
     r"llvm\.(?:dbg\.|va_end|prefetch|donothing|var\.annotation|pseudoprobe"
@@ -262,6 +271,8 @@ def _read(body: Body, pointer: Operand, type_: Type) -> Expr:
         address = address_of(body, pointer)
         check(body, address, body.layout.store_size(type_), "write")  # it is written next
         value = memory.read(body, address, type_, None)
+        if body.initialisation is not None:
+            body.initialisation.check_operand()
     return body.registers.in_temporary(body.scalar(value))
 
 
@@ -322,20 +333,27 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
         raise Unmodelled("unsupported-asm", "assembly that jumps")
     if _ROUNDING.search(callee.template):
         raise Unmodelled("unsupported-asm", "assembly that changes how floating-point numbers are rounded")
-    for operand, passing in () if empty else arguments:
+    pointed = [c for c in constraints if c.startswith("=") and "*" in c]
+    for number, (operand, passing) in () if empty else enumerate(arguments):
         _take_addresses(body, operand, passing.element)
+        if body.initialisation is not None:
+            if number < len(pointed):
+                body.initialisation.take()  # which is only written
+            else:
+                body.initialisation.check_operand(sure=False)
     if "~{memory}" in constraints and not empty:
         _write_memory(body, arguments)
     if _STOPPING.search(template):
         body.bar_counterexamples("what happens after assembly that may end the program")
     outputs = [c for c in constraints if c.startswith("=")]
     inputs = [c for c in constraints if not c.startswith(("=", "~"))]
-    pointed = [c for c in outputs if "*" in c]
     for constraint, argument in () if empty else zip(pointed, arguments, strict=False):
         type_ = argument.passing.element
         if type_ is None:
             raise Unmodelled("unsupported-asm", f"assembly with the constraint `{constraint}`")
-        memory.write(body, address_of(body, argument.operand), _written(body, type_), type_, None)
+        address = address_of(body, argument.operand)
+        _access(body, address, type_, "write")
+        memory.write(body, address, _written(body, type_), type_, None)
     if isinstance(result, VoidType):
         return
     tied = {int(c): arguments[len(pointed) + n] for n, c in enumerate(inputs) if c.isdigit()}
@@ -373,10 +391,19 @@ def _take_addresses(body: Body, operand: Operand, element: Type | None) -> None:
     """Note that assembly knows the address that an operand is, and what it reads at this address."""
     known = [value_of(body, operand)]
     if element is not None:
-        known.append(memory.read(body, address_of(body, operand), element, None))
+        address = address_of(body, operand)
+        _access(body, address, element, "read")
+        known.append(memory.read(body, address, element, None))
     for each in known:
         if isinstance(each, Expr):
             nondeterminism.make_number(body, each)
+
+
+def _access(body: Body, address: Expr, type_: Type, access: Access) -> None:
+    """Check an access of assembly to an operand in memory, which may be to a part of it."""
+    size = build.integer(body.layout.store_size(type_))
+    if checks.is_checked(body, access) and not checks.is_valid(body, address, size, access):
+        nondeterminism.check_some(body, address, size, access, "what assembly accesses")
 
 
 def _written(body: Body, type_: Type) -> Value:

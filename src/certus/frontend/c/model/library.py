@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
 from certus.core.program import Access, Alloc, Assume
-from certus.core.terms import INT, Kind
-from certus.core.vocabulary import ARGUMENT_BYTE, ARGUMENT_LENGTH, ASSUMING, is_input
+from certus.core.terms import INT, Kind, machine
+from certus.core.vocabulary import ARGUMENT_BYTE, ARGUMENT_LENGTH, ASSUMING, READ, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
@@ -94,6 +94,8 @@ class Model:
             compare = call.operand(self.callback)
             quiet = isinstance(compare, Symbol) and only_reads(body.unit, body.module, compare.name)
             symbol = symbol if quiet else self.general
+        if c_models.FILES.get(symbol) == "ctype.c" and symbol.startswith("is") and is_checked(body, "read"):
+            _check_character(call)
         callee = body.unit.model(f"{symbol}{element_width(call)}" if self.elements else symbol)
         assert callee.function is not None
         parameters = callee.function.parameters
@@ -102,6 +104,16 @@ class Model:
             direct(body, call.instruction, callee)
         else:
             external_calls.call(body, call.instruction, call.name, of_library=True)
+
+
+def _check_character(call: LibraryCall) -> None:
+    """Check that an argument is in the tables of libraries, which look up the class of a character there:
+    glibc's have entries for `unsigned char`, `signed char` and `EOF`. `isascii` needs none."""
+    if call.name != "isascii":
+        sort = machine(32, signed=True)
+        passed, most = as_sort(call.term(0), sort), build.constant(255, sort)
+        inside = build.and_(build.le(build.constant(-128, sort), passed), build.le(passed, most))
+        call.body.claim(inside, READ, f"{call.body.cursor.text} gets a character or EOF")
 
 
 def _fits(argument: Operand, parameter: Parameter, bits: int) -> bool:
@@ -229,7 +241,8 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (allocate(0, fails=True, align=4096), "*(i) vmalloc"),
     (allocate(0, fails=True, align=4096, zero=True), "*(i) vzalloc"),
     (allocate(0, stack=True), "*(i) alloca __alloca"),
-    (reallocate, "*(*i) realloc"),
+    (reallocate(1), "*(*i) realloc"),
+    (reallocate(1, 2), "*(*ii) reallocarray"),
     (release, "v(*) free cfree kfree"),
     (Model("__certus_qsort", callback=3, general="__certus_qsort_any", elements=True), "v(*iiF) qsort"),
     (Model("bsearch", callback=4, general="__certus_bsearch_any"), "*(**iiF) bsearch"),
@@ -294,8 +307,8 @@ def _functions() -> dict[str, Function]:
 FUNCTIONS: Final = _functions()
 ALLOCATING: Final = word_set(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
-    "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
-    "__vasprintf_chk tempnam getcwd __getcwd_chk realpath __realpath_chk"
+    "realloc reallocarray strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf "
+    "__asprintf_chk __vasprintf_chk tempnam getcwd __getcwd_chk realpath __realpath_chk"
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}

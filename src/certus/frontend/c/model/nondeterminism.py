@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from certus.core import build
-from certus.core.program import Alloc, Storage, Store
+from certus.core.program import Access, Alloc, Assign, Storage, Store
 from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
@@ -242,17 +242,22 @@ def _set_freely(body: Body, module: Module, name: str, shown: str) -> None:
 
 def write_checked(body: Body, address: Expr, limit: Expr | None, what: str) -> None:
     """Write an unknown number of bytes, at most `limit`, that must be valid."""
+    write_bytes(body, address, check_some(body, address, limit, "write", what), what)
+
+
+def read_unknown(body: Body, address: Expr, what: str, limit: Expr | None = None) -> None:
+    """Check that an unknown number of bytes, at most `limit`, can be read."""
+    if is_checked(body, "read"):
+        check_some(body, address, limit, "read", what)
+
+
+def check_some(body: Body, address: Expr, limit: Expr | None, access: Access, what: str) -> Expr:
+    """Check an access to an unknown number of bytes, at most `limit`; return this number."""
     count = any_count(body, what)
     if limit is not None:
         body.assume(build.le(count, limit))
-    check(body, address, count, "write")
-    write_bytes(body, address, count, what)
-
-
-def read_unknown(body: Body, address: Expr, what: str) -> None:
-    """Check that an unknown number of bytes can be read."""
-    if is_checked(body, "read"):
-        check(body, address, any_count(body, what), "read")
+    check(body, address, count, access)
+    return count
 
 
 def store_pointer(body: Body, address: Expr, pointer: Expr) -> None:
@@ -268,4 +273,14 @@ def library_object(body: Body, storage: Storage = "static") -> Expr:
         size = any_count(body, "the size of an object of the C library")
         body.assume(build.lt(NULL, size))
     body.emit(Alloc(base, size, 16, storage, body.cursor.text, filled=True))
+    if storage == "heap":
+        note_size(body, base, size)
     return base
+
+
+def note_size(body: Body, base: Expr, size: Expr) -> None:
+    """Record the size of a new object on the heap, if `realloc` needs it."""
+    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
+    if sizes is not None:
+        noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
+        body.emit(Assign((sizes,), (noted,)), text=f"the size of {body.cursor.text}")

@@ -40,19 +40,22 @@ _TEXT: Final = "the length of the text that a function of the `printf` family wr
 
 
 def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
-    """Check the strings that a call reads; return their lengths by the numbers of the arguments. Which ones a
-    computed format, or a `va_list`, refers to is not known."""
+    """Check the strings that a call reads; return their lengths by the numbers of the arguments. What a
+    `va_list` contains is not known, nor what a computed format does if it uses pointers, or more arguments
+    than there are."""
     body, lengths = call.body, dict[int, Expr]()
     _, conversions = formats.conversions_of(call, format)
-    if conversions is None:
-        if format is not None:
-            check_string(body, call.address(format))
-        for operand in call.arguments[0 if format is None else format + 1 :]:
+    if conversions is None and format is None:
+        for operand in call.arguments:
             if isinstance(operand.type, PointerType):
                 nondeterminism.read_unknown(body, address_of(body, operand), call.read)
-        return lengths
-    for each in conversions:
-        if each.letter in "sS" and each.argument < len(call.arguments):
+    elif conversions is None and format is not None:
+        used = run_model(body, "__certus_format", (call.address(format),))
+        assert used is not None
+        missing = build.lt(build.integer(len(call.arguments) - format - 1), as_sort(used, INT))
+        body.when(missing, partial(nondeterminism.read_unknown, body, NULL, call.read))
+    for each in conversions or ():
+        if each.letter in "sS":
             wide = each.letter == "S" or each.length == "l"
             literal = None if wide else formats.literal(call, each.argument)
             most = _most_read(call, each)
@@ -187,7 +190,10 @@ _RANGES: Final[dict[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
     **{"sendto": ((1, (2,)), (4, (5,))), "setsockopt": ((3, (4,)),)},
 }
 # Formats of functions that print, other than the `printf` family; they may be null.
-_FORMATS: Final = {"asprintf": 1, "err": 1, "errx": 1, "errc": 2, "error": 2, "error_at_line": 4}
+_FORMATS: Final = {
+    **dict.fromkeys(("warn", "warnx"), 0),
+    **{"asprintf": 1, "err": 1, "errx": 1, "errc": 2, "error": 2, "error_at_line": 4},
+}
 
 
 def check_reads(call: LibraryCall, reads: tuple[tuple[int, str], ...]) -> None:

@@ -70,7 +70,7 @@ class LibraryState:
         self._variables: dict[str, Expr] = {}
         self.streams: dict[str, Expr] = {}
         self.sizes: Expr | None = None
-        if sizes and symbols.mentions("realloc"):
+        if sizes and symbols.mentions("realloc", "reallocarray"):
             sort = machine(symbols.program.layout.pointer_bits, signed=False)
             self.sizes = build.var("$sizes", array(sort, sort))
 

@@ -180,13 +180,18 @@ class TestReadsOfTheLibrary:
         assert checks(lowered(tmp_path, text), "f") == expected
 
     @pytest.mark.parametrize(
-        "call", ["openat(1, p, 0)", "atof(p)", "strtod(p, 0)", "stat64(p, q)", "err(1, p)"]
+        ("call", "model"),
+        [
+            *((call, "string") for call in ("openat(1, p, 0)", "atof(p)", "strtod(p, 0)", "stat64(p, q)")),
+            *((call, "format") for call in ("err(1, p)", "warnx(p)", "fprintf(q, p)")),
+        ],
     )
-    def test_strings(self, tmp_path: Path, call: str) -> None:
-        headers = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <sys/stat.h>\n#include <err.h>\n"
+    def test_strings(self, tmp_path: Path, call: str, model: str) -> None:
+        files = ("fcntl.h", "sys/stat.h", "err.h", "stdio.h")
+        headers = "#define _GNU_SOURCE\n" + "".join(f"#include <{each}>\n" for each in files)
         text = f"int f(char *p, void *q) {{ {call}; return 0; }} int main(void) {{ return f(0, 0); }}"
         program = loaded(tmp_path, headers + MEMORY + text, property="valid-memsafety").program
-        assert ("read", 1) in checks(program, "$__certus_string")
+        assert ("read", 1) in checks(program, f"$__certus_{model}")
 
     def test_no_function_with_effects_is_forgotten(self, tmp_path: Path) -> None:
         """Each function of the table that gets a pointer checks it."""

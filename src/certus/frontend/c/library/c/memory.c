@@ -125,6 +125,8 @@ void *rawmemchr(const void *in, int wanted)
 void *memmem(const void *in, size_t count, const void *part, size_t length)
 {
     const byte *s = in, *p = part;
+    __certus_readable(in, count);
+    __certus_readable(part, length);
     for (size_t i = 0; length <= count && i <= count - length; i++) {
         size_t same = 0;
         while (same < length && s[i + same] == p[same]) same++;

@@ -126,3 +126,30 @@ size_t __certus_string(const char *s, size_t limit)
     while (n < limit && s[n]) n++;
     return n;
 }
+
+/* Whether a character is a flag, a part of the width or the precision, or a length of a conversion. */
+static inline _Bool modifies(char c)
+{
+    return WITHIN(c, '*', '.') || DIGIT(c) || c == ' ' || c == '#' || c == '\'' || c == 'I' || c == 'L' || c == 'h' ||
+           c == 'j' || c == 'l' || c == 'q' || c == 't' || c == 'z';
+}
+
+/* Read a format of the `printf` family; return how many arguments it uses at most. If it may use one of them as a
+ * pointer, or one by its number, that is more than any call has. */
+size_t __certus_format(const char *s)
+{
+    size_t used = 0;
+    _Bool inside = 0;
+    for (; *s; s++) {
+        if (!inside) {
+            inside = *s == '%';
+        } else if (!modifies(*s)) {
+            if (*s == 's' || *s == 'S' || *s == 'n' || *s == '$') return -1;
+            used += *s != '%';
+            inside = 0;
+        } else if (*s == '*') {
+            used++;
+        }
+    }
+    return inside ? -1 : used;
+}
