@@ -222,7 +222,7 @@ class LocalVariables:
         assert slot.variable is not None
         if LEAK in body.unit.rules.memory and name in self.declared and comes_back(body, self.declared[name]):
             self._release(slot)
-        body.registers.before_write(slot.variable)
+        body.registers.before_write((slot.variable,))
         body.emit(Havoc((slot.variable,)), declares=True)
         if body.initialisation is not None:
             body.initialisation.note(name, written=False)

@@ -153,7 +153,7 @@ def store(body: Body, instruction: ir.Store) -> None:
     check_constant(body, instruction.pointer, body.layout.store_size(operand.type))
     term = body.scalar(value)
     single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
-    name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
+    name = operand.name if isinstance(operand, Local) else ""
     body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
     if body.initialisation is not None and isinstance(instruction.pointer, Local):
         body.initialisation.note(instruction.pointer.name, written=True)
