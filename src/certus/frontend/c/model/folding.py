@@ -29,8 +29,6 @@ from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, choice, de
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-# The labels of blocks of `&&`, `||` and `?:` begin like this; labels of C have no dots.
-DECIDING: Final = ("land.", "lor.", "cond.")
 _LARGEST: Final = 400  # blocks of one decision
 _PURE: Final = (ir.Binary, ir.Compare, ir.GetElementPointer, ir.Select, ir.Freeze, ir.Phi)
 
@@ -69,7 +67,7 @@ class Decisions:
         return inside, [first, *(way for way in ways if way != first)]
 
     def _joins(self, label: str, here: str, region: dict[str, None]) -> bool:
-        if label == here or not label.startswith(DECIDING):
+        if label == here or not is_deciding(label):
             return False
         if label not in self._pure:
             self._pure[label] = self._is_pure(label)
@@ -168,6 +166,11 @@ def _chosen(test: Expr, yes: list[Expr] | None, no: list[Expr] | None) -> list[E
     if yes is None or no is None:
         return no if yes is None else yes
     return [(decided if a.sort is BOOL else choice)(test, a, b) for a, b in zip(yes, no, strict=True)]
+
+
+def is_deciding(label: str) -> bool:
+    """Return whether a block belongs to `&&`, `||` or `?:`; labels of C have no dots."""
+    return label.startswith(("land.", "lor.", "cond."))
 
 
 def phis_of(body: Body, label: str) -> list[ir.Phi]:

@@ -14,7 +14,7 @@ from certus.frontend.c.ir.instructions import Integer
 from certus.frontend.c.ir.types import FloatType
 from certus.frontend.c.model import calls, floats, intrinsics, memory, operands, operations, probes, terms
 from certus.frontend.c.model.checks import Checked
-from certus.frontend.c.model.folding import DECIDING, Decisions, phis_of
+from certus.frontend.c.model.folding import Decisions, is_deciding, phis_of
 from certus.frontend.c.model.lifetimes import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.sources import chosen_text, condition_of
@@ -175,9 +175,6 @@ class Lowering:
         self._note_loop(jump)
         self._go(jump.target)
 
-    def _unreachable(self, instruction: ir.Unreachable) -> None:
-        self.body.undefined("code that must be unreachable")
-
     # ----------------------------------------------------------------------------- to other blocks
 
     def _go(self, target: str, values: tuple[Expr, ...] | None = None) -> None:
@@ -222,7 +219,7 @@ class Lowering:
         """Return whether a block only branches on the value of `&&` or `||` that control arrives with. All
         blocks before it branch in its place: control never reaches the block itself, and its successors
         must not be folded into it."""
-        if not _is_deciding(label) or label in self.decisions.absorbed:
+        if not is_deciding(label) or label in self.decisions.absorbed:
             return False
         match self._steps_of(label):
             case [ir.Phi() as phi, ir.Branch() as branch] if "llvm.loop" not in branch.attached:
@@ -311,7 +308,7 @@ class Lowering:
         if watched:
             body.cursor.describe(condition_of(body, branch))
             body.cursor.text = BRANCH
-        elif body.cursor.probe is None and body.unit.is_program(body.module) and any(map(_is_deciding, ways)):
+        elif body.cursor.probe is None and body.unit.is_program(body.module) and any(map(is_deciding, ways)):
             body.cursor.describe(condition_of(body, branch))
         if condition.kind is not Kind.CONST:
             self._fork(condition, *ways, values)
@@ -378,10 +375,6 @@ class Lowering:
             body.draft.loops.setdefault(self.nodes[heads[0]], span)
 
 
-def _is_deciding(label: str) -> bool:
-    return label.startswith(DECIDING)
-
-
 # What each instruction means: its value, its steps, or where control goes. Any other instruction is refused.
 _VALUES: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
     ir.Load: memory.load,
@@ -394,6 +387,7 @@ _STEPS: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
     ir.Call: calls.call,
     ir.Alloca: calls.allocate,
     ir.Declare: lambda body, instruction: body.locals.declare(instruction),
+    ir.Unreachable: lambda body, _: body.undefined("code that must be unreachable"),
 }
 _CONTROL: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
     ir.Jump: Lowering._jump,
@@ -401,6 +395,5 @@ _CONTROL: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
     ir.Switch: Lowering._switch,
     ir.IndirectJump: Lowering._indirect,
     ir.Return: Lowering._return,
-    ir.Unreachable: Lowering._unreachable,
 }
 _NO_STEP: Final = (ir.Phi, ir.Fence, ir.DebugRecord)  # a phi is written by the steps to its block
