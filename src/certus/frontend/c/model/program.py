@@ -77,27 +77,20 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
         _lower_queue(unit)
         if start.initialise_new():
             continue
-        if unit.indirect:
-            _want_callees(unit)
+        for _, functions in indirect_calls.resolved(unit):
+            for module, name, *_ in functions:
+                _want(unit, module, name)
         if not unit.queue:
             break
-    if unit.indirect:
-        _expand_calls(unit, start)
+    _expand_calls(unit, start)
     start.finish()
-
-
-def _want_callees(unit: Unit) -> None:
-    unfit = indirect_calls.unfit(unit)
-    for call in unit.indirect:
-        for module, name, *_ in indirect_calls.callees(unit, call, unfit):
-            _want(unit, module, name)
 
 
 def _expand_calls(unit: Unit, start: Start) -> None:
     """Expand the calls through pointers."""
-    taken, unfit = len(unit.symbols.addresses), indirect_calls.unfit(unit)
-    for call in unit.indirect:
-        indirect_calls.expand(call, indirect_calls.callees(unit, call, unfit))
+    taken = len(unit.symbols.addresses)
+    for call, functions in indirect_calls.resolved(unit):
+        indirect_calls.expand(call, functions)
         _lower_queue(unit)
     while start.initialise_new():
         _lower_queue(unit)
@@ -268,15 +261,10 @@ def _liveness(graph: Settled, bits: Mapping[Expr, int]) -> dict[int, int]:
     """Return, for each node, the set of variables that may be read from there on before they are written.
     Sets are integers: `bits` has the bit of each variable."""
     incoming: dict[int, list[tuple[int, int, int]]] = {}
-    reads: dict[Expr, int] = {}
     for edge in graph.edges:
-        read = 0
-        for term in terms(edge.op):
-            if term not in reads:
-                reads[term] = _union(bits, variables(term))
-            read |= reads[term]
-        kept = ~_union(bits, targets(edge.op))
-        incoming.setdefault(edge.target, []).append((edge.source, read, kept))
+        read = sum(bits.get(v, 0) for v in variables(*terms(edge.op)))
+        written = sum(bits.get(v, 0) for v in dict.fromkeys(targets(edge.op)))
+        incoming.setdefault(edge.target, []).append((edge.source, read, ~written))
     live: dict[int, int] = {}
     pending = dict.fromkeys(incoming)
     while pending:
@@ -289,10 +277,3 @@ def _liveness(graph: Settled, bits: Mapping[Expr, int]) -> dict[int, int]:
                 live[source] = after
                 pending[source] = None
     return live
-
-
-def _union(bits: Mapping[Expr, int], members: Sequence[Expr]) -> int:
-    union = 0
-    for variable in members:
-        union |= bits.get(variable, 0)
-    return union
