@@ -118,10 +118,6 @@ def element_of(type_: Type) -> Type:
     return type_.element if isinstance(type_, VectorType) else type_
 
 
-def negate(body: Body, instruction: ir.Negate) -> Value:
-    return _on_floats(body, floats.negated, instruction.operand)
-
-
 def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
     source, target = element_of(instruction.operand.type), element_of(instruction.type)
 
@@ -189,14 +185,6 @@ def _branch_to_value(body: Body, instruction: ir.Select, condition: Expr, a: Exp
     return chosen
 
 
-def freeze(body: Body, instruction: ir.Freeze) -> Value:
-    return value_of(body, instruction.operand)
-
-
-def element_pointer(body: Body, instruction: ir.GetElementPointer) -> Value:
-    return indexed(body, instruction.source, address_of(body, instruction.base), instruction.indices)
-
-
 # ------------------------------------------------------------------------------------ aggregates
 
 
@@ -260,22 +248,13 @@ def _convert_vector(body: Body, operation: str, value: Value, type_: Type) -> Va
     if not isinstance(type_, VectorType):
         size = body.layout.store_size(type_)
         return as_sort(terms.taken(value, [(0, size)], body.unset)[0], sort_of(type_))
-    step = _whole_bytes(type_.element)
-    parts = terms.taken(value, [(i * step, step) for i in range(type_.count)], body.unset)
+    parts = terms.taken(value, layouts.elements(body.layout, type_), body.unset)
     return Lanes(tuple(as_sort(part, sort_of(type_.element)) for part in parts))
-
-
-def _whole_bytes(type_: Type) -> int:
-    if not isinstance(type_, IntegerType | FloatType) or type_.bits % 8:
-        raise no_value(type_)
-    return type_.bits // 8
 
 
 def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
     parts = lanes(value_of(body, instruction.vector))
     index = term_of(body, instruction.index)
-    if index.kind is Kind.CONST and int(index.value) < len(parts):
-        return parts[int(index.value)]
     _require_element(body, index, len(parts), READ)
     value = parts[-1]
     for number in reversed(range(len(parts) - 1)):
@@ -323,13 +302,13 @@ def shuffle(body: Body, instruction: ir.ShuffleVector) -> Value:
 
 
 COMPUTATIONS: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
-    ir.GetElementPointer: element_pointer,
+    ir.GetElementPointer: lambda body, i: indexed(body, i.source, address_of(body, i.base), i.indices),
     ir.Binary: binary,
-    ir.Negate: negate,
+    ir.Negate: lambda body, i: _on_floats(body, floats.negated, i.operand),
     ir.Compare: compare,
     ir.Convert: convert,
     ir.Select: select,
-    ir.Freeze: freeze,
+    ir.Freeze: lambda body, i: value_of(body, i.operand),
     ir.ExtractValue: extract_value,
     ir.InsertValue: insert_value,
     ir.ExtractElement: extract_element,
