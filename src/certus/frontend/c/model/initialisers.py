@@ -50,9 +50,6 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
                 yield from _integers(part.values, offset, type_.element.bits, step)
             else:
                 stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
-        elif isinstance(part, ir.Integer):
-            assert isinstance(type_, IntegerType)
-            yield from _integers((part.value,), offset, type_.bits, 0)
         elif isinstance(part, ir.Float):
             bits = floats.literal(part)
             if bits.value:

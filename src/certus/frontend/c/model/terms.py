@@ -210,8 +210,10 @@ def choice(test: Expr, then: Expr, otherwise: Expr) -> Expr:
 # ------------------------------------------------------------------------------------ operations
 
 _Table = dict[str, Callable[[Expr, Expr], Expr]]
-_BITWISE: Final[_Table] = {"and": build.bit_and, "or": build.bit_or, "xor": build.bit_xor}
-MODULAR: Final[_Table] = {**_BITWISE, "add": build.add, "sub": build.sub, "mul": build.mul}
+MODULAR: Final[_Table] = {
+    **{"and": build.bit_and, "or": build.bit_or, "xor": build.bit_xor},
+    **{"add": build.add, "sub": build.sub, "mul": build.mul},
+}
 _BOOLEAN: Final[_Table] = {"and": build.and_, "or": build.or_, "mul": build.and_} | dict.fromkeys(
     ("xor", "add", "sub"), build.ne
 )
@@ -253,13 +255,11 @@ def _common_sign(a: Expr, b: Expr) -> bool:
 
 
 def _shift(operation: str, a: Expr, b: Expr) -> Expr:
-    """Shift by an unsigned amount; an excessive amount stays excessive, which is undefined."""
+    """Shift by an amount of the same width; a negative or excessive one is undefined."""
     sort = machine_sort(a)
     if operation != "shl":
         sort = machine(sort.width, signed=operation == "ashr")
     value, amount = build.wrap(a, sort), build.wrap(b, sort)
-    if b.kind is Kind.CONST and not 0 <= unsigned(b).value < sort.width:
-        amount = build.constant(sort.width if sort.high >= sort.width else -1, sort)
     return build.shl(value, amount) if operation == "shl" else build.shr(value, amount)
 
 
