@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -94,13 +95,9 @@ class Lowering:
     def _steps_of(self, label: str) -> list[ir.Instruction]:
         """Return the instructions of a block that do something; those of a long one are cut short."""
         if label not in self.short:
-            slots, steps = self.body.locals.slots, list[ir.Instruction]()
-            for each in self.flow.blocks[label].instructions:
-                if not isinstance(each, ir.DebugRecord) and marked(each) not in slots:
-                    steps.append(each)
-                    if len(steps) > _SHORT:
-                        break
-            self.short[label] = steps
+            slots, code = self.body.locals.slots, self.flow.blocks[label].instructions
+            steps = (i for i in code if not isinstance(i, ir.DebugRecord) and marked(i) not in slots)
+            self.short[label] = list(islice(steps, _SHORT + 1))
         return self.short[label]
 
     def _find_exit(self) -> tuple[str, Expr | None]:

@@ -267,17 +267,14 @@ def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
     needs an inner block, and a place where the address is stored or passed."""
     if not is_unmarked(body, name, declare):
         return False
-    flow = body.flow
-    stack, seen = [name], {name}
-    while stack:
-        pointer = stack.pop()
-        for use in flow.uses.get(pointer, ()):
+    pointers = [name]
+    while pointers:
+        pointer = pointers.pop()
+        for use in body.flow.uses.get(pointer, ()):
             if _keeps(use, pointer):
                 return True
-            moved = use.name if isinstance(use, ir.GetElementPointer) else None
-            if moved is not None and moved not in seen:
-                seen.add(moved)
-                stack.append(moved)
+            if isinstance(use, ir.GetElementPointer):
+                pointers.append(use.name or "")
     return False
 
 
