@@ -77,13 +77,19 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
         _lower_queue(unit)
         if start.initialise_new():
             continue
-        for _, functions in indirect_calls.resolved(unit):
-            for module, name, *_ in functions:
-                _want(unit, module, name)
+        if unit.indirect:
+            _want_callees(unit)
         if not unit.queue:
             break
-    _expand_calls(unit, start)
+    if unit.indirect:
+        _expand_calls(unit, start)
     start.finish()
+
+
+def _want_callees(unit: Unit) -> None:
+    for _, functions in indirect_calls.resolved(unit):
+        for module, name, *_ in functions:
+            _want(unit, module, name)
 
 
 def _expand_calls(unit: Unit, start: Start) -> None:
