@@ -213,11 +213,9 @@ def _only_computes(body: Body) -> bool:
         return False
     for instruction in flow.instructions():
         here = flow.rank[flow.home[instruction]]
-        if any(flow.rank[target] <= here for target in ir.successors(instruction)):
-            return False
-        if any(isinstance(operand, Undefined) for operand in instruction.operands):
-            return False
-        if not _is_simple(body, instruction):
+        back = any(flow.rank[target] <= here for target in ir.successors(instruction))
+        undefined = any(isinstance(operand, Undefined) for operand in instruction.operands)
+        if back or undefined or not _is_simple(body, instruction):
             return False
     return True
 

@@ -11,7 +11,7 @@ from certus.core.program import Assign, Assume, Return
 from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Integer
+from certus.frontend.c.ir.instructions import Integer, Local
 from certus.frontend.c.ir.types import FloatType
 from certus.frontend.c.model import calls, floats, intrinsics, memory, operands, operations, probes, terms
 from certus.frontend.c.model.checks import Checked
@@ -104,10 +104,9 @@ class Lowering:
         """Return the block that only returns the value of a slot, and the variable of this slot."""
         for label in self.flow.order:
             match self._steps_of(label):
-                case [ir.Load() as load, ir.Return() as last]:
-                    slot = self.body.locals.slots.get(getattr(load.pointer, "name", ""))
-                    returned = getattr(last.value, "name", None) == load.name
-                    if slot is not None and slot.debug is None and returned:
+                case [ir.Load(pointer=Local(name=name)) as load, ir.Return(value=Local(name=returned))]:
+                    slot = self.body.locals.slots.get(name)
+                    if slot is not None and slot.debug is None and returned == load.name:
                         return label, slot.variable
         return "", None
 
@@ -162,9 +161,7 @@ class Lowering:
         if (value := _VALUES.get(kind)) is not None:
             self.body.registers.define(instruction, value(self.body, instruction))
         elif (step := _STEPS.get(kind)) is not None:
-            step(self.body, instruction)
-        elif (control := _CONTROL.get(kind)) is not None:
-            control(self, instruction)
+            step(self, instruction)
         elif kind not in _NO_STEP:
             raise Unmodelled("unsupported-instruction", f"`{instruction.text.strip()}`")
 
@@ -372,7 +369,7 @@ class Lowering:
             body.draft.loops.setdefault(self.nodes[heads[0]], span)
 
 
-# What each instruction means: its value, its steps, or where control goes. Any other instruction is refused.
+# What each instruction means: its value, or its steps and where control goes. Any other one is refused.
 _VALUES: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
     ir.Load: memory.load,
     **operations.COMPUTATIONS,
@@ -380,13 +377,11 @@ _VALUES: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
     ir.CompareExchange: intrinsics.exchange,
 }
 _STEPS: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
-    ir.Store: memory.store,
-    ir.Call: calls.call,
-    ir.Alloca: calls.allocate,
-    ir.Declare: lambda body, instruction: body.locals.declare(instruction),
-    ir.Unreachable: lambda body, _: body.undefined("code that must be unreachable"),
-}
-_CONTROL: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
+    ir.Store: lambda lowering, store: memory.store(lowering.body, store),
+    ir.Call: lambda lowering, call: calls.call(lowering.body, call),
+    ir.Alloca: lambda lowering, alloca: calls.allocate(lowering.body, alloca),
+    ir.Declare: lambda lowering, declare: lowering.body.locals.declare(declare),
+    ir.Unreachable: lambda lowering, _: lowering.body.undefined("code that must be unreachable"),
     ir.Jump: Lowering._jump,
     ir.Branch: Lowering._branch,
     ir.Switch: Lowering._switch,
