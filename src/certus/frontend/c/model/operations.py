@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.floats import Format
 from certus.core.program import Assign
-from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
+from certus.core.terms import BOOL, INT, Expr, Kind
 from certus.core.vocabulary import ELEMENT, READ, WRITE
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir
@@ -42,7 +42,6 @@ _CHECKED: Final = {  # operations that may be errors, by properties and kinds of
     **dict.fromkeys(("float-cast-overflow", "float-cast"), ("fptosi", "fptoui")),
     "shift": ("shl", "lshr", "ashr"),
 }
-_OPEN: Final = "an element of a vector that is left open"
 
 
 def lanewise(body: Body, compute: Callable[..., Expr], *values: Value) -> Value:
@@ -254,8 +253,7 @@ def _convert_vector(body: Body, operation: str, value: Value, type_: Type) -> Va
 
 def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
     parts = lanes(value_of(body, instruction.vector))
-    index = term_of(body, instruction.index)
-    _require_element(body, index, len(parts), READ)
+    index = _index(body, instruction.index, len(parts), READ)
     value = parts[-1]
     for number in reversed(range(len(parts) - 1)):
         value = build.ite(_is(index, number), parts[number], value)
@@ -263,42 +261,35 @@ def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
 
 
 def insert_element(body: Body, instruction: ir.InsertElement) -> Value:
-    parts = lanes(value_of(body, instruction.vector))
-    value, index = term_of(body, instruction.value), term_of(body, instruction.index)
-    _require_element(body, index, len(parts), WRITE)
+    parts, value = lanes(value_of(body, instruction.vector)), term_of(body, instruction.value)
+    index = _index(body, instruction.index, len(parts), WRITE)
     new = [build.ite(_is(index, n), as_sort(value, part.sort), part) for n, part in enumerate(parts)]
     return Lanes(tuple(new))
 
 
-def _natural(index: Expr) -> tuple[Expr, MachineSort]:
-    """Return an index as an unsigned number."""
-    sort = machine(getattr(index.sort, "width", 32), signed=False)
-    return build.wrap(index, sort), sort
+def _index(body: Body, operand: ir.Operand, count: int, kind: str) -> Expr:
+    """Return an index as an unsigned number. It is an error of this kind, or undefined behaviour, if a vector
+    of `count` elements has none with this number."""
+    index = terms.unsigned(term_of(body, operand))
+    sort = terms.machine_sort(index)
+    outside = build.le(build.constant(count, sort), index) if count <= sort.high else build.FALSE
+    if kind in body.unit.rules.memory and outside is not build.FALSE:
+        body.claim(build.not_(outside), kind, f"{ELEMENT}{body.cursor.text}")
+    else:
+        body.when(outside, lambda: body.undefined("an element that a vector does not have"))
+    return index
 
 
 def _is(index: Expr, number: int) -> Expr:
-    natural, sort = _natural(index)
-    return terms.equal(natural, build.constant(number, sort))
-
-
-def _require_element(body: Body, index: Expr, count: int, kind: str) -> None:
-    """Make it an error of this kind, or undefined behaviour, if a vector has no element with this number."""
-    natural, sort = _natural(index)
-    outside = build.le(build.constant(count, sort), natural) if count <= sort.high else build.FALSE
-    if kind in body.unit.rules.memory and outside is not build.FALSE:
-        body.claim(build.not_(outside), kind, f"{ELEMENT}{body.cursor.text}")
-        return
-    body.when(outside, lambda: body.undefined("an element that a vector does not have"))
+    return terms.equal(index, build.constant(number, index.sort))
 
 
 def shuffle(body: Body, instruction: ir.ShuffleVector) -> Value:
     """Lower `shufflevector`; elements that it leaves open have any value."""
     both = [part for v in (instruction.left, instruction.right) for part in lanes(value_of(body, v))]
-
-    def part(number: int | None) -> Expr:
-        return body.havoc(both[0].sort, approximates=_OPEN) if number is None else both[number]
-
-    return Lanes(tuple(part(number) for number in instruction.mask))
+    sort, what = both[0].sort, "an element of a vector that is left open"
+    parts = (body.havoc(sort, approximates=what) if n is None else both[n] for n in instruction.mask)
+    return Lanes(tuple(parts))
 
 
 COMPUTATIONS: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
