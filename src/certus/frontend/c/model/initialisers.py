@@ -80,10 +80,8 @@ def copy_constant(body: Body, to: ir.Operand, source: ir.Operand, count: ir.Oper
     if variable is None or variable.linkage != "private" or not variable.constant:
         return False
     constant = body.module.initialiser(variable)
-    if not isinstance(count, ir.Integer) or constant is None:
-        return False
-    size = count.value
-    if size > body.layout.size(variable.type):
+    size = count.value if isinstance(count, ir.Integer) else None
+    if size is None or size > body.layout.size(variable.type) or constant is None:
         return False
     address, root = address_of(body, to), body.roots.of(to)
     check(body, address, size, "write")
