@@ -216,15 +216,10 @@ def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Sel
     amounts pass. These overflow as well, so here the check fails for them."""
     match first.last, second.instructions:
         case [ir.Jump(target=target), [ir.Phi() as phi, following, *_]]:
-            passes = phi.incoming[here]
+            passes, alone = phi.incoming[here], not isinstance(following, ir.Phi)
             pure = all(isinstance(i, ir.Binary | ir.Compare | ir.Convert) for i in first.instructions[:-1])
-            if (
-                pure
-                and isinstance(passes, Integer)
-                and passes.value
-                and target == second.label
-                and not isinstance(following, ir.Phi)
-            ):
+            only_value = alone and pure and target == second.label
+            if only_value and isinstance(passes, Integer) and passes.value:
                 operands = [branch.condition, phi.incoming[first.label], Integer(phi.type, 0)]
                 return ir.Select(
                     *operands, name=phi.name, location=phi.location, text=phi.text, operands=operands

@@ -109,12 +109,11 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
     if none is build.FALSE:
         return
     body.emit(Assume(none), text=f"{text} calls no function of the program")
+    defined = [address for *_, address in body.unit.symbols.addresses.values()]
     if body.unit.environment.foreign:
-        others = [address for *_, address in body.unit.symbols.addresses.values()]
-        _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
+        _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in defined if a not in addresses])
         return
     if is_checked(body, "read"):
-        defined = [address for *_, address in body.unit.symbols.addresses.values()]
         function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in defined)
         body.claim(function, READ, f"the pointer in {text} is that of a function")
     body.undefined(NO_FUNCTION)

@@ -343,10 +343,8 @@ class LocalVariables:
                 case ir.Call(
                     arguments=[(Local(name=to), _), (Integer(value=0), _), (Integer() as count, _), _]
                 ):
-                    whole = to == name and count.value == size
-                    return (
-                        instruction if whole and ir.called(instruction).startswith("llvm.memset.") else None
-                    )
+                    fills = ir.called(instruction).startswith("llvm.memset.")
+                    return instruction if fills and to == name and count.value == size else None
             return None
         return None
 

@@ -48,11 +48,9 @@ def lower_program(unit: Unit, digests: Sequence[str], entry: str) -> Program:
 def _note_heap(unit: Unit) -> None:
     """Note whether the program may have objects on the heap, and whether it may call functions that nothing
     is known about."""
-    declared, defined = set[str](), set[str]()
-    for name in unit.symbols.usage.mentioned:
-        function = unit.program.functions.get(name)
-        if function is not None:
-            (defined if function.defined else declared).add(name)
+    functions = unit.program.functions
+    mentioned = [name for name in unit.symbols.usage.mentioned if name in functions]
+    declared = [name for name in mentioned if not functions[name].defined]
     named = {name for name in declared if not name.startswith(_OF_CLANG) and not is_input(name)}
     environment = unit.environment
     environment.strangers = not named <= FUNCTIONS.keys()
