@@ -248,20 +248,24 @@ def controllers(targets: Sequence[Sequence[int]], after: Sequence[int]) -> list[
 
 def _backwards(targets: Sequence[Sequence[int]]) -> list[int]:
     """Return all nodes in reverse postorder of a search from the end against the edges."""
-    end = len(targets) - 1
     sources: list[list[int]] = [[] for _ in targets]
     for node, successors in enumerate(targets):
         for target in successors:
             sources[target].append(node)
-    done = {end}
-    stack = [(end, iter(sources[end]))]
-    finished: list[int] = []
+    return reverse_postorder(len(targets) - 1, sources.__getitem__)
+
+
+def reverse_postorder(start: T, successors: Callable[[T], Iterable[T]]) -> list[T]:
+    """Return all nodes that `start` can reach, in reverse postorder of a depth-first search."""
+    seen = {start}
+    stack = [(start, iter(successors(start)))]
+    finished: list[T] = []
     while stack:
         node, rest = stack[-1]
-        for source in rest:
-            if source not in done:
-                done.add(source)
-                stack.append((source, iter(sources[source])))
+        for target in rest:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(successors(target))))
                 break
         else:
             finished.append(node)

@@ -15,6 +15,7 @@ from typing import Final
 
 from certus.core.build import FALSE
 from certus.core.effects import targets
+from certus.core.loops import reverse_postorder
 from certus.core.program import Assume, Call
 from certus.core.terms import Expr
 from certus.frontend.graph import DraftEdge
@@ -34,28 +35,15 @@ class Flow:
         self._successors: dict[int, list[tuple[int, DraftEdge | None]]] = {}
         for source, steps in draft.successors().items():
             self._successors[source] = [step for step in steps if not _never(step[1])]
-        self._rank = {node: i for i, node in enumerate(self._reverse_postorder())}
+        order = reverse_postorder(
+            TreeDraft.ENTRY, lambda node: [target for target, _ in self._successors.get(node, ())]
+        )
+        self._rank = {node: i for i, node in enumerate(order)}
 
     @property
     def reached(self) -> Mapping[int, int]:
         """Return the reachable nodes with their rank in the analysis."""
         return self._rank
-
-    def _reverse_postorder(self) -> list[int]:
-        order: list[int] = []
-        seen = {TreeDraft.ENTRY}
-        stack = [(TreeDraft.ENTRY, iter(self._successors.get(TreeDraft.ENTRY, ())))]
-        while stack:
-            node, steps = stack[-1]
-            for target, _ in steps:
-                if target not in seen:
-                    seen.add(target)
-                    stack.append((target, iter(self._successors.get(target, ()))))
-                    break
-            else:
-                stack.pop()
-                order.append(node)
-        return order[::-1]
 
     def solve(self, entry: int, transfer: Transfer) -> dict[int, int]:
         """Return the least fixpoint: at each node, the union of `transfer` along all paths from `entry`."""

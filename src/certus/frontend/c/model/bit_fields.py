@@ -99,14 +99,12 @@ def _sets(body: Body, clear: ir.Binary) -> bool:
     ones."""
     if clear.operation != "and" or not isinstance(clear.right, Integer):
         return False
-    use = body.flow.only_use(clear.name or "")
-    if isinstance(use, ir.Binary):
-        return (use.name or "").startswith("bf.set")
-    unit = body.flow.definition(clear.left)
-    if not isinstance(use, ir.Store) or not isinstance(unit, ir.Load):
-        return False
-    same = isinstance(use.pointer, Local) and isinstance(unit.pointer, Local)
-    return same and getattr(use.pointer, "name", "") == getattr(unit.pointer, "name", None)
+    match body.flow.only_use(clear.name or ""), body.flow.definition(clear.left):
+        case ir.Binary(name=str(name)), _:
+            return name.startswith("bf.set")
+        case ir.Store(pointer=Local(name=to)), ir.Load(pointer=Local(name=source)):
+            return to == source
+    return False
 
 
 def _cleared(clear: ir.Binary, width: int) -> Bits:
@@ -121,15 +119,13 @@ def _used(body: Body, use: ir.Instruction, width: int) -> Bits | None:
     if not isinstance(use, ir.Binary) or not isinstance(use.right, Integer):
         return None
     number = use.right.value % (1 << width)
-    if use.operation == "and":
-        return 0, number.bit_length()
-    following = body.flow.only_use(use.name or "")
-    then = following if isinstance(following, ir.Binary) and isinstance(following.right, Integer) else None
-    amount = None if then is None or not isinstance(then.right, Integer) else then.right.value % (1 << width)
-    if use.operation == "shl":  # a signed field: shifted to the left end, and then back
-        signed = then is not None and then.operation == "ashr" and amount is not None and amount >= number
-        return (amount - number, width - number) if signed and amount is not None else None
-    if use.operation in ("lshr", "ashr"):
-        masked = then is not None and then.operation == "and" and amount is not None
-        return (number, number + amount.bit_length()) if masked and amount is not None else (number, width)
+    match use.operation, body.flow.only_use(use.name or ""):
+        case "and", _:
+            return 0, number.bit_length()
+        case "shl", ir.Binary(operation="ashr", right=Integer(value=back)) if back >= number:
+            return back - number, width - number  # a signed field: shifted to the left end, and then back
+        case "lshr" | "ashr", ir.Binary(operation="and", right=Integer(value=mask)):
+            return number, number + (mask % (1 << width)).bit_length()
+        case "lshr" | "ashr", _:
+            return number, width
     return None

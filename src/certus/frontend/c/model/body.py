@@ -7,7 +7,7 @@ block uses it. All other terms stay as they are, because the variables they read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -109,39 +109,31 @@ class Registers:
         self._pending.clear()
         self._body.checked.clear()
 
-    def before_write(self, written: Expr) -> None:
-        """Compute the pending values that read a variable, which is about to change."""
-        if self._pending:
-            self._compute_if(lambda reads: written in reads)
-
-    def before_call(self) -> None:
-        """Compute the pending values that read global variables, which a call may change."""
-        if self._pending:
-            shared = self._body.unit.symbols.shared
-            self._compute_if(lambda reads: not shared.isdisjoint(reads))
-
-    def _compute_if(self, changes: Callable[[frozenset[Expr]], bool]) -> None:
-        """Compute the pending values that a write changes, and forget those that are not used any more."""
+    def before_write(self, written: Collection[Expr]) -> None:
+        """Compute the pending values that read variables that are about to change, and forget those that are
+        not used any more."""
         for name, (reads, last) in list(self._pending.items()):
             if last <= self._body.cursor.number:
                 del self._pending[name]
-            elif changes(reads):
+            elif not reads.isdisjoint(written):
                 del self._pending[name]
                 self._compute(name)
 
-    def assign(
-        self, variable: Expr, term: Expr, name: str | None = None, *, spare: Expr | None = None
-    ) -> None:
+    def before_call(self) -> None:
+        """Compute the pending values that read global variables, which a call may change."""
+        self.before_write(self._body.unit.symbols.shared)
+
+    def assign(self, variable: Expr, term: Expr, name: str = "", *, spare: Expr | None = None) -> None:
         """Emit `variable = term`. If the last step only gave `term` its value, it writes `variable` instead:
         `spare` is a temporary that nothing else reads. If the instruction `name` has this value and is used
         later, it is then read from the variable."""
         body, flow, kept = self._body, self._body.flow, self._kept(name, variable)
-        if name is not None and kept is not None:
+        if kept is not None:
             self._pending.pop(name, None)
-        self.before_write(variable)
+        self.before_write((variable,))
         last, op = body.last_step(), None
         if last is not None and term.sort is variable.sort:
-            if name is not None and kept is not None:
+            if kept is not None:
                 redirects = last.order[0] == flow.number[flow.definitions[name]]
             else:
                 redirects = term is spare and term in body.temporaries
@@ -150,16 +142,15 @@ class Registers:
             last.op, last.span, last.text = op, body.cursor.span, body.cursor.text or last.text
         else:
             body.emit(Assign((variable,), (term,)))
-        if name is not None and kept is not None:
+        if kept is not None:
             self.values[name] = terms.as_sort(variable, kept.sort)
             self._pending[name] = (frozenset((variable,)), flow.last_use(name))
 
-    def _kept(self, name: str | None, variable: Expr) -> Expr | None:
+    def _kept(self, name: str, variable: Expr) -> Expr | None:
         """Return the value of an instruction that is being stored, if all its uses are in its block, from the
         store on."""
         flow, cursor = self._body.flow, self._body.cursor
-        definition = None if name is None else flow.definitions.get(name)
-        value, uses = self.values.get(name or ""), flow.uses.get(name or "", ())
+        definition, value, uses = flow.definitions.get(name), self.values.get(name), flow.uses.get(name, ())
         if not isinstance(value, Expr) or value.kind is Kind.CONST or definition is None or len(uses) < 2:
             return None
         wanted, sort = variable.sort, value.sort

@@ -192,20 +192,17 @@ class Roots:
 
     def of(self, pointer: Operand) -> Root | None:
         """Return the root of a pointer, if it is known."""
-        if isinstance(pointer, Local):
-            name = pointer.name
-            if name not in self._known:
-                self._known[name] = self._defined(self._definitions.get(name))
-            return self._known[name]
-        if isinstance(pointer, Symbol):
-            variable = self._module.globals.get(pointer.name)
-            if variable is None:
-                return None
-            array = last_array(variable.type)  # without a length, if only another file knows it
-            return self._start(variable.type, whole=array is None or array.count > 0)
-        if isinstance(pointer, Expression) and pointer.operation == "getelementptr":
-            assert pointer.source is not None
-            return self._indexed(pointer.source, pointer.operands[0], pointer.operands[1:])
+        match pointer:
+            case Local(name=name):
+                if name not in self._known:
+                    self._known[name] = self._defined(self._definitions.get(name))
+                return self._known[name]
+            case Symbol(name=name) if name in self._module.globals:
+                type_ = self._module.globals[name].type
+                array = last_array(type_)  # without a length, if only another file knows it
+                return self._start(type_, whole=array is None or array.count > 0)
+            case Expression(operation="getelementptr", source=Type() as source, operands=[base, *indices]):
+                return self._indexed(source, base, indices)
         return None
 
     def _defined(self, definition: ir.Instruction | None) -> Root | None:
@@ -282,7 +279,8 @@ def make_signature(body: Body) -> None:
     signature = body.signature = Signature(result)
     signature.result_signed = bool(types and types[0] is not None and debug.signed(types[0]))
     signature.cells += [_take(body, p, signs.get(p.name)) for p in function.parameters]
-    if function.type.variadic and _reads_variadic(body):
+    calls = map(ir.called, body.flow.instructions())
+    if function.type.variadic and any(name.startswith("llvm.va_start") for name in calls):
         signature.variadic = body.local("$more", INT)
         signature.parameters.append(signature.variadic)
     if not isinstance(result, VoidType):
@@ -290,12 +288,6 @@ def make_signature(body: Body) -> None:
         signature.results = _variables(body, "$result", result, cells, signature.result_signed)
     _slots_of_parameters(body)
     body.locals.name_variables()
-
-
-def _reads_variadic(body: Body) -> bool:
-    """Return whether a function can get at its variadic arguments: only `va_start` gives their address."""
-    calls = [i.callee for i in body.flow.instructions() if isinstance(i, ir.Call)]
-    return any(isinstance(c, Symbol) and c.name.startswith("llvm.va_start") for c in calls)
 
 
 def _take(body: Body, parameter: Parameter, signed: bool | None) -> Cells:
@@ -354,9 +346,9 @@ def _variables(body: Body, name: str, type_: Type, cells: Cells, signed: bool) -
 
 def store_of(body: Body, name: str) -> ir.Store | None:
     """Return the only use of a value, if it is a store of it."""
-    use = body.flow.only_use(name)
-    if isinstance(use, ir.Store) and isinstance(use.value, Local) and use.value.name == name:
-        return use
+    match body.flow.only_use(name):
+        case ir.Store(value=Local(name=stored)) as store if stored == name:
+            return store
     return None
 
 

@@ -131,15 +131,13 @@ def _copy(block: Block, name: str, names: Mapping[str, str], target: str | None)
     if name != block.label:
         suffix = name.removeprefix(block.label)
         own = {each.name: f"{each.name}{suffix}" for each in block.instructions if each.name is not None}
-    last, dropped = block.last, None
+    *steps, last = block.instructions
     if target is not None and isinstance(last, ir.Switch) and isinstance(last.value, Local):
-        dropped = last.value.name
-    kept = [each for each in block.instructions[:-1] if dropped is None or each.name != dropped]
-    if target is not None:
-        last = ir.Jump(names[target], location=last.location, attached=last.attached, text=last.text)
+        number = last.value.name
+        steps = [each for each in steps if each.name != number]
+        steps.append(ir.Jump(names[target], location=last.location, attached=last.attached, text=last.text))
     else:
-        last = ir.redirected(last, names.__getitem__)
-    steps = [*kept, last]
+        steps.append(ir.redirected(last, names.__getitem__))
     return Block(name, steps if name == block.label else [_renamed(each, own) for each in steps])
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import inf
 from typing import Final
 
-from certus.core.loops import postdominators
+from certus.core.loops import postdominators, reverse_postorder
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
@@ -40,7 +40,9 @@ class Flow:
         if any(block.label.startswith(("handler.", "trap")) for block in blocks):
             blocks = _with_checks_inside(blocks)
         everything = {block.label: block for block in blocks}
-        self.order = _order(everything, self.entry)
+        self.order = reverse_postorder(
+            self.entry, lambda label: reversed(ir.successors(everything[label].last))
+        )
         self.blocks = {label: everything[label] for label in self.order}
         self.rank = {label: number for number, label in enumerate(self.order)}
         self.predecessors: dict[str, list[str]] = {label: [] for label in self.order}
@@ -134,29 +136,6 @@ class Flow:
         return {label: labels[n] for label, n in zip(labels, above, strict=True)}
 
 
-def _order(blocks: dict[str, Block], entry: str) -> list[str]:
-    """Return the reachable labels in reverse postorder."""
-    order: list[str] = []
-    seen = {entry}
-    stack: list[tuple[str, Iterator[str]]] = [(entry, _backwards(blocks, entry))]
-    while stack:
-        label, targets = stack[-1]
-        for target in targets:
-            if target not in seen:
-                seen.add(target)
-                stack.append((target, _backwards(blocks, target)))
-                break
-        else:
-            order.append(label)
-            stack.pop()
-    order.reverse()
-    return order
-
-
-def _backwards(blocks: dict[str, Block], label: str) -> Iterator[str]:
-    return iter(reversed(ir.successors(blocks[label].last)))
-
-
 # --------------------------------------------------------------------------------------- checks
 
 
@@ -199,19 +178,15 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
     conjunction; here it becomes two checks, that of the divisor first and under a name of its own."""
     match failed.instructions:
         case [*_, ir.Call(callee=Symbol() as callee) as call, ir.Unreachable()]:
+            tests = [(callee, branch.condition)] if callee.name.startswith(HANDLER) else []
             if callee.name == QUOTIENT:
                 divisor = Symbol(callee.type, DIVISOR)
-                definition = _definition(branch.condition, before)
-                match definition:
-                    case ir.Binary(operation="and"):
-                        tests = ((divisor, definition.left), (callee, definition.right))
-                        return [_check(branch, call, *each) for each in tests]
-                    case ir.Compare(floating=False, right=Integer(value=0)):
-                        return [_check(branch, call, divisor, branch.condition)]
-                    case None if _is_zero(call.arguments[-1].operand):
-                        return [_check(branch, call, divisor, branch.condition)]
-            if callee.name.startswith(HANDLER):
-                return [_check(branch, call, callee, branch.condition)]
+                match _definition(branch.condition, before), call.arguments[-1].operand:
+                    case ir.Binary(operation="and", left=left, right=right), _:
+                        tests = [(divisor, left), (callee, right)]
+                    case (ir.Compare(floating=False, right=Integer(value=0)), _) | (None, Integer(value=0)):
+                        tests = [(divisor, branch.condition)]
+            return [_check(branch, call, *each) for each in tests]
     return []
 
 
@@ -235,25 +210,16 @@ def _definition(operand: ir.Operand, before: list[ir.Instruction]) -> ir.Instruc
     return next((each for each in reversed(before) if each.name == operand.name), None)
 
 
-def _is_zero(operand: ir.Operand) -> bool:
-    return isinstance(operand, Integer) and operand.value == 0
-
-
 def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Select | None:
     """Return the phi of the block `second` as a choice, if `first` only computes a value of it. This is the
     check of a signed shift: Clang checks the base if the amount is less than the width, and lets other
     amounts pass. These overflow as well, so here the check fails for them."""
     match first.last, second.instructions:
         case [ir.Jump(target=target), [ir.Phi() as phi, following, *_]]:
-            passes = phi.incoming[here]
+            passes, alone = phi.incoming[here], not isinstance(following, ir.Phi)
             pure = all(isinstance(i, ir.Binary | ir.Compare | ir.Convert) for i in first.instructions[:-1])
-            if (
-                pure
-                and isinstance(passes, Integer)
-                and passes.value
-                and target == second.label
-                and not isinstance(following, ir.Phi)
-            ):
+            only_value = alone and pure and target == second.label
+            if only_value and isinstance(passes, Integer) and passes.value:
                 operands = [branch.condition, phi.incoming[first.label], Integer(phi.type, 0)]
                 return ir.Select(
                     *operands, name=phi.name, location=phi.location, text=phi.text, operands=operands

@@ -29,8 +29,6 @@ from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, choice, de
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-# The labels of blocks of `&&`, `||` and `?:` begin like this; labels of C have no dots.
-DECIDING: Final = ("land.", "lor.", "cond.")
 _LARGEST: Final = 400  # blocks of one decision
 _PURE: Final = (ir.Binary, ir.Compare, ir.GetElementPointer, ir.Select, ir.Freeze, ir.Phi)
 
@@ -69,7 +67,7 @@ class Decisions:
         return inside, [first, *(way for way in ways if way != first)]
 
     def _joins(self, label: str, here: str, region: dict[str, None]) -> bool:
-        if label == here or not label.startswith(DECIDING):
+        if label == here or not is_deciding(label):
             return False
         if label not in self._pure:
             self._pure[label] = self._is_pure(label)
@@ -170,6 +168,11 @@ def _chosen(test: Expr, yes: list[Expr] | None, no: list[Expr] | None) -> list[E
     return [(decided if a.sort is BOOL else choice)(test, a, b) for a, b in zip(yes, no, strict=True)]
 
 
+def is_deciding(label: str) -> bool:
+    """Return whether a block belongs to `&&`, `||` or `?:`; labels of C have no dots."""
+    return label.startswith(("land.", "lor.", "cond."))
+
+
 def phis_of(body: Body, label: str) -> list[ir.Phi]:
     """Return the phis of a block; they come first in it."""
     return [i for i in body.flow.blocks[label].instructions if isinstance(i, ir.Phi)]
@@ -210,11 +213,9 @@ def _only_computes(body: Body) -> bool:
         return False
     for instruction in flow.instructions():
         here = flow.rank[flow.home[instruction]]
-        if any(flow.rank[target] <= here for target in ir.successors(instruction)):
-            return False
-        if any(isinstance(operand, Undefined) for operand in instruction.operands):
-            return False
-        if not _is_simple(body, instruction):
+        back = any(flow.rank[target] <= here for target in ir.successors(instruction))
+        undefined = any(isinstance(operand, Undefined) for operand in instruction.operands)
+        if back or undefined or not _is_simple(body, instruction):
             return False
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -10,11 +11,11 @@ from certus.core.program import Assign, Assume, Return
 from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Integer
+from certus.frontend.c.ir.instructions import Integer, Local
 from certus.frontend.c.ir.types import FloatType
 from certus.frontend.c.model import calls, floats, intrinsics, memory, operands, operations, probes, terms
 from certus.frontend.c.model.checks import Checked
-from certus.frontend.c.model.folding import DECIDING, Decisions, phis_of
+from certus.frontend.c.model.folding import Decisions, is_deciding, phis_of
 from certus.frontend.c.model.lifetimes import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.sources import chosen_text, condition_of
@@ -94,23 +95,18 @@ class Lowering:
     def _steps_of(self, label: str) -> list[ir.Instruction]:
         """Return the instructions of a block that do something; those of a long one are cut short."""
         if label not in self.short:
-            slots, steps = self.body.locals.slots, list[ir.Instruction]()
-            for each in self.flow.blocks[label].instructions:
-                if not isinstance(each, ir.DebugRecord) and marked(each) not in slots:
-                    steps.append(each)
-                    if len(steps) > _SHORT:
-                        break
-            self.short[label] = steps
+            slots, code = self.body.locals.slots, self.flow.blocks[label].instructions
+            steps = (i for i in code if not isinstance(i, ir.DebugRecord) and marked(i) not in slots)
+            self.short[label] = list(islice(steps, _SHORT + 1))
         return self.short[label]
 
     def _find_exit(self) -> tuple[str, Expr | None]:
         """Return the block that only returns the value of a slot, and the variable of this slot."""
         for label in self.flow.order:
             match self._steps_of(label):
-                case [ir.Load() as load, ir.Return() as last]:
-                    slot = self.body.locals.slots.get(getattr(load.pointer, "name", ""))
-                    returned = getattr(last.value, "name", None) == load.name
-                    if slot is not None and slot.debug is None and returned:
+                case [ir.Load(pointer=Local(name=name)) as load, ir.Return(value=Local(name=returned))]:
+                    slot = self.body.locals.slots.get(name)
+                    if slot is not None and slot.debug is None and returned == load.name:
                         return label, slot.variable
         return "", None
 
@@ -165,18 +161,13 @@ class Lowering:
         if (value := _VALUES.get(kind)) is not None:
             self.body.registers.define(instruction, value(self.body, instruction))
         elif (step := _STEPS.get(kind)) is not None:
-            step(self.body, instruction)
-        elif (control := _CONTROL.get(kind)) is not None:
-            control(self, instruction)
+            step(self, instruction)
         elif kind not in _NO_STEP:
             raise Unmodelled("unsupported-instruction", f"`{instruction.text.strip()}`")
 
     def _jump(self, jump: ir.Jump) -> None:
         self._note_loop(jump)
         self._go(jump.target)
-
-    def _unreachable(self, instruction: ir.Unreachable) -> None:
-        self.body.undefined("code that must be unreachable")
 
     # ----------------------------------------------------------------------------- to other blocks
 
@@ -222,7 +213,7 @@ class Lowering:
         """Return whether a block only branches on the value of `&&` or `||` that control arrives with. All
         blocks before it branch in its place: control never reaches the block itself, and its successors
         must not be folded into it."""
-        if not _is_deciding(label) or label in self.decisions.absorbed:
+        if not is_deciding(label) or label in self.decisions.absorbed:
             return False
         match self._steps_of(label):
             case [ir.Phi() as phi, ir.Branch() as branch] if "llvm.loop" not in branch.attached:
@@ -311,7 +302,7 @@ class Lowering:
         if watched:
             body.cursor.describe(condition_of(body, branch))
             body.cursor.text = BRANCH
-        elif body.cursor.probe is None and body.unit.is_program(body.module) and any(map(_is_deciding, ways)):
+        elif body.cursor.probe is None and body.unit.is_program(body.module) and any(map(is_deciding, ways)):
             body.cursor.describe(condition_of(body, branch))
         if condition.kind is not Kind.CONST:
             self._fork(condition, *ways, values)
@@ -378,11 +369,7 @@ class Lowering:
             body.draft.loops.setdefault(self.nodes[heads[0]], span)
 
 
-def _is_deciding(label: str) -> bool:
-    return label.startswith(DECIDING)
-
-
-# What each instruction means: its value, its steps, or where control goes. Any other instruction is refused.
+# What each instruction means: its value, or its steps and where control goes. Any other one is refused.
 _VALUES: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
     ir.Load: memory.load,
     **operations.COMPUTATIONS,
@@ -390,17 +377,15 @@ _VALUES: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
     ir.CompareExchange: intrinsics.exchange,
 }
 _STEPS: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
-    ir.Store: memory.store,
-    ir.Call: calls.call,
-    ir.Alloca: calls.allocate,
-    ir.Declare: lambda body, instruction: body.locals.declare(instruction),
-}
-_CONTROL: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
+    ir.Store: lambda lowering, store: memory.store(lowering.body, store),
+    ir.Call: lambda lowering, call: calls.call(lowering.body, call),
+    ir.Alloca: lambda lowering, alloca: calls.allocate(lowering.body, alloca),
+    ir.Declare: lambda lowering, declare: lowering.body.locals.declare(declare),
+    ir.Unreachable: lambda lowering, _: lowering.body.undefined("code that must be unreachable"),
     ir.Jump: Lowering._jump,
     ir.Branch: Lowering._branch,
     ir.Switch: Lowering._switch,
     ir.IndirectJump: Lowering._indirect,
     ir.Return: Lowering._return,
-    ir.Unreachable: Lowering._unreachable,
 }
 _NO_STEP: Final = (ir.Phi, ir.Fence, ir.DebugRecord)  # a phi is written by the steps to its block

@@ -10,7 +10,7 @@ the program, the call is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -46,14 +46,15 @@ def _fits(call: IndirectCall, function: Function) -> bool:
     return fits(call.body, call.instruction.result, call.arguments, function)
 
 
-def unfit(unit: Unit) -> set[Expr]:
-    """Return the addresses of functions that fit no call through a pointer, although their address is
-    taken."""
+def resolved(unit: Unit) -> Iterator[tuple[IndirectCall, list[Callee]]]:
+    """Yield each call through a pointer with the functions that it may mean."""
     functions = [(each, home.functions[name]) for home, name, each in unit.symbols.addresses.values()]
-    return {address for address, f in functions if not any(_fits(call, f) for call in unit.indirect)}
+    unfit = {address for address, f in functions if not any(_fits(call, f) for call in unit.indirect)}
+    for call in unit.indirect:
+        yield call, _callees(unit, call, unfit)
 
 
-def callees(unit: Unit, call: IndirectCall, unfit: Collection[Expr]) -> list[Callee]:
+def _callees(unit: Unit, call: IndirectCall, unfit: Collection[Expr]) -> list[Callee]:
     """Return the functions that a call may mean; `unfit` are the addresses of those that fit no call."""
     arguments, result, body = call.arguments, call.instruction.result, call.body
     functions = [(*each, _fits(call, each[0].functions[each[1]])) for each in unit.symbols.addresses.values()]
@@ -108,12 +109,11 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
         return
     body.emit(Assume(none), text=f"{text} calls no function of the program")
     unit = body.unit
+    defined = [address for *_, address in unit.symbols.addresses.values()]
     if unit.environment.foreign:
-        others = [address for *_, address in unit.symbols.addresses.values()]
-        _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
+        _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in defined if a not in addresses])
         return
     if READ in unit.rules.memory:
-        defined = [address for *_, address in unit.symbols.addresses.values()]
         function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in defined)
         by = text if unit.is_program(body.module) else "the C library"
         body.claim(function, READ, f"the pointer that is called in {by} is that of a function")

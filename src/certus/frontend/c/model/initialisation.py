@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Assign, InspectBits, MarkBits
-from certus.core.terms import BOOL, Expr, Kind, machine
+from certus.core.terms import BOOL, Expr, machine
 from certus.core.vocabulary import CLAIMS, UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Operand
@@ -166,19 +166,16 @@ class Initialisation:
 
     def mark(self, address: Expr, bits: Expr) -> None:
         """Note which bits that were stored at an address count as written."""
-        if not _is_full(bits):
+        if _has(bits) is not build.TRUE:
             self._body.emit(MarkBits(address, bits))
 
     def _claim(self, loaded: Iterable[Expr], wanted: int | None = None) -> None:
         """Make it an error if bits were not written."""
-        conditions = [_has(bits, wanted) for bits in loaded]
-        body = self._body
+        body, condition = self._body, build.conjunction(_has(bits, wanted) for bits in loaded)
         program = body.unit.is_program(body.module)
         what = body.cursor.text if program else f"what {body.name.removeprefix('$')} reads"
-        text = CLAIMS[UNINITIALISED].format(what)
-        condition = build.conjunction(conditions)
         if condition is not build.TRUE:
-            body.claim(condition, UNINITIALISED, text)
+            body.claim(condition, UNINITIALISED, CLAIMS[UNINITIALISED].format(what))
 
     def _give_up(self, loaded: Iterable[Expr], why: str = _MEMBERS) -> None:
         """Let neither a proof nor a counterexample rely on bits that were not written."""
@@ -192,7 +189,3 @@ class Initialisation:
 def _has(bits: Expr, wanted: int | None = None) -> Expr:
     sort = terms.machine_sort(bits)
     return build.eq(bits, build.constant(sort.high if wanted is None else wanted, sort))
-
-
-def _is_full(bits: Expr) -> bool:
-    return bits.kind is Kind.CONST and bits.value == terms.machine_sort(bits).high

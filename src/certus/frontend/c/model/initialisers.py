@@ -50,9 +50,6 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
                 yield from _integers(part.values, offset, type_.element.bits, step)
             else:
                 stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
-        elif isinstance(part, ir.Integer):
-            assert isinstance(type_, IntegerType)
-            yield from _integers((part.value,), offset, type_.bits, 0)
         elif isinstance(part, ir.Float):
             bits = floats.literal(part)
             if bits.value:
@@ -83,10 +80,8 @@ def copy_constant(body: Body, to: ir.Operand, source: ir.Operand, count: ir.Oper
     if variable is None or variable.linkage != "private" or not variable.constant:
         return False
     constant = body.module.initialiser(variable)
-    if not isinstance(count, ir.Integer) or constant is None:
-        return False
-    size = count.value
-    if size > body.layout.size(variable.type):
+    size = count.value if isinstance(count, ir.Integer) else None
+    if size is None or size > body.layout.size(variable.type) or constant is None:
         return False
     address, root = address_of(body, to), body.roots.of(to)
     check(body, address, size, "write")

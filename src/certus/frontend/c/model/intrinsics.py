@@ -49,9 +49,6 @@ _SAME: Final = re.compile(
     r"|threadlocal\.address|preserve\.)"
 )
 _OVERFLOW: Final = re.compile(r"llvm\.[su](?:add|sub|mul)\.with\.overflow\.")
-_SATURATING: Final = re.compile(r"llvm\.[su](?:add|sub)\.sat\.")
-_CHOICE: Final = re.compile(r"llvm\.([su](?:min|max))\.")
-_BITS: Final = re.compile(r"llvm\.(ctpop|ctlz|cttz|bswap|bitreverse|fshl|fshr)\.")
 
 
 def lower(body: Body, instruction: ir.Call, name: str) -> None:
@@ -180,19 +177,20 @@ def _computed(body: Body, instruction: ir.Call, name: str, *numbers: Expr) -> Ex
         types = [operations.element_of(operand.type) for operand in _numbers(instruction)]
         result = operations.element_of(instruction.result)
         return math_functions.intrinsic(body, name, numbers, types, result, instruction.name)
-    if name.startswith("llvm.abs."):
-        a = signed(numbers[0])
-        return build.ite(build.lt(a, build.constant(0, a.sort)), build.neg(a), a)
-    if (choice := _CHOICE.match(name)) is not None:
-        return chosen(choice[1], numbers[0], numbers[1])
-    if _SATURATING.match(name) is not None:
-        return _saturated(name, numbers[0], numbers[1])
-    if (bits := _BITS.match(name)) is not None:
-        return body.registers.in_temporary(_bits(body, bits[1], numbers))
-    if name.startswith("llvm.ptrmask."):
-        return _masked(numbers[0], numbers[1])
-    if name.startswith(("llvm.readcyclecounter", "llvm.readsteadycounter")):
-        return body.havoc(sort_of(instruction.result))
+    match name.split(".")[1:]:
+        case ["abs", *_]:
+            a = signed(numbers[0])
+            return build.ite(build.lt(a, build.constant(0, a.sort)), build.neg(a), a)
+        case [("smin" | "smax" | "umin" | "umax") as operation, *_]:
+            return chosen(operation, numbers[0], numbers[1])
+        case ["sadd" | "ssub" | "uadd" | "usub", "sat", *_]:
+            return _saturated(name, numbers[0], numbers[1])
+        case [("ctpop" | "ctlz" | "cttz" | "bswap" | "bitreverse" | "fshl" | "fshr") as operation, *_]:
+            return body.registers.in_temporary(_bits(body, operation, numbers))
+        case ["ptrmask", *_]:
+            return _masked(numbers[0], numbers[1])
+        case ["readcyclecounter" | "readsteadycounter", *_]:
+            return body.havoc(sort_of(instruction.result))
     raise Unmodelled("unsupported-builtin", f"the builtin `{name}`")
 
 

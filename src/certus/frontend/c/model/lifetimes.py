@@ -97,24 +97,19 @@ class Scopes:
                         marked.add(operand.name)
         for each in code[0].instructions:
             if isinstance(each, ir.Alloca) and each.name is not None and each.name not in marked:
-                declare, used = declared.get(each.name), uses.get(each.name)
+                declare, used = declared.get(each.name), uses.get(each.name, [])
                 block: int | None = None
                 if declare is not None:
-                    block = self._block_of_variable(declare)
+                    variable = self._debug.variable(declare.variable)
+                    around = [] if variable.argument else blocks_around(self._debug, variable.scope)
+                    block = next(iter(around), None)
                 elif LITERAL in each.name and used:
                     block = self._block_of_literal(used[0], steps)
                 elif used:
                     block = self._block_without_declaration(each.name, used, declared.values())
                 if block is not None:
                     self.blocks[each.name] = block
-                    at = declare or (used[0] if used else None)
-                    self._locations[each.name] = None if at is None else at.location
-
-    def _block_of_variable(self, declare: ir.Declare) -> int | None:
-        """Return the block of a variable that is not a parameter."""
-        variable = self._debug.variable(declare.variable)
-        around = blocks_around(self._debug, variable.scope)
-        return around[0] if around and not variable.argument else None
+                    self._locations[each.name] = (declare or used[0]).location
 
     def _block_without_declaration(
         self, name: str, uses: list[ir.Instruction], declared: Iterable[ir.Declare]
@@ -267,17 +262,14 @@ def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
     needs an inner block, and a place where the address is stored or passed."""
     if not is_unmarked(body, name, declare):
         return False
-    flow = body.flow
-    stack, seen = [name], {name}
-    while stack:
-        pointer = stack.pop()
-        for use in flow.uses.get(pointer, ()):
+    pointers = [name]
+    while pointers:
+        pointer = pointers.pop()
+        for use in body.flow.uses.get(pointer, ()):
             if _keeps(use, pointer):
                 return True
-            moved = use.name if isinstance(use, ir.GetElementPointer) else None
-            if moved is not None and moved not in seen:
-                seen.add(moved)
-                stack.append(moved)
+            if isinstance(use, ir.GetElementPointer):
+                pointers.append(use.name or "")
     return False
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Alloc, Havoc
@@ -21,7 +21,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, StructType, Type
-from certus.frontend.c.model.cells import cells_between
+from certus.frontend.c.model.cells import UNROLLED, cells_between
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.lifetimes import (
     LITERAL,
@@ -39,8 +39,6 @@ from certus.frontend.c.model.terms import is_scalar, machine_sort, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
-
-_MANY: Final = 64  # cells of an object that get new contents one by one
 
 
 @dataclass(slots=True, eq=False)
@@ -135,14 +133,11 @@ class LocalVariables:
             match use:
                 case ir.Store(value=Local(name=stored)) if stored == name:
                     return False
-                case ir.Load(type=type_) | ir.Store(value=Operand(type=type_)):
-                    if type_ is not alloca.type:
-                        return False
+                case ir.Load(type=type_) | ir.Store(value=Operand(type=type_)) if type_ is alloca.type:
+                    pass
                 case ir.Declare() | ir.DebugRecord():
                     pass
-                case ir.Call() if marked(use):
-                    pass
-                case _:
+                case _ if not marked(use):
                     return False
         return True
 
@@ -211,7 +206,7 @@ class LocalVariables:
         if self._zeroing(declare, local.alloca.name or "", size) is not None:
             return
         cells = cells_between(body.layout, local.alloca.type, 0, size)
-        if cells is None or len(cells) > _MANY:
+        if cells is None or len(cells) > UNROLLED:
             body.refuse("unsupported-lifetime", f"a `goto` back over the declaration of `{local.shown}`")
         else:
             leave_open(body, local.base, cells, f"what `{local.shown}` contains where it is declared again")
@@ -222,7 +217,7 @@ class LocalVariables:
         assert slot.variable is not None
         if LEAK in body.unit.rules.memory and name in self.declared and comes_back(body, self.declared[name]):
             self._release(slot)
-        body.registers.before_write(slot.variable)
+        body.registers.before_write((slot.variable,))
         body.emit(Havoc((slot.variable,)), declares=True)
         if body.initialisation is not None:
             body.initialisation.note(name, written=False)
@@ -344,13 +339,13 @@ class LocalVariables:
         for instruction in block[block.index(declare) + 1 :]:
             if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord | ir.Declare):
                 continue
-            if not isinstance(instruction, ir.Call) or not ir.called(instruction).startswith("llvm.memset."):
-                return None
-            to, byte, count = (argument.operand for argument in instruction.arguments[:3])
-            whole = isinstance(count, Integer) and count.value == size
-            zero = isinstance(byte, Integer) and byte.value == 0
-            same = isinstance(to, Local) and to.name == name
-            return instruction if whole and zero and same else None
+            match instruction:
+                case ir.Call(
+                    arguments=[(Local(name=to), _), (Integer(value=0), _), (Integer() as count, _), _]
+                ):
+                    fills = ir.called(instruction).startswith("llvm.memset.")
+                    return instruction if fills and to == name and count.value == size else None
+            return None
         return None
 
     def end_objects(self, last: ir.Instruction) -> None:

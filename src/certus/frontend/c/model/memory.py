@@ -97,21 +97,17 @@ def _loaded(bits: Expr, type_: types.Type) -> Expr:
 def read(
     body: Body, address: Expr, type_: types.Type, root: Root | None, *, signed: bool | None = None
 ) -> Value:
-    """Load a value of a type: in one step, if it is also a scalar of its object. So is a pointer, whatever
-    the cells of its object are (a union): put together from parts, it would be derived from no object."""
+    """Load a value of a type: in one step, if it is also a scalar of its object."""
     if isinstance(type_, types.VectorType):
         step = layouts.element_step(body.layout, type_)
         lanes = [read(body, at(address, i * step), type_.element, None) for i in range(type_.count)]
         return Lanes(tuple(body.scalar(lane) for lane in lanes))
-    size = body.layout.store_size(type_)
-    cells = cells_at(body.layout, root, size)
-    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
-        cells = cells or layouts.simple([(0, size)])
+    size, cells = _cells_of_access(body, type_, root)
     if isinstance(type_, types.StructType | types.ArrayType):
         cells = cells if cells is not None else layouts.scalars(body.layout, type_)
         if cells is None:
             raise terms.no_value(type_)
-    elif cells is None or len(cells) < 2 or isinstance(type_, types.PointerType):
+    elif cells is None or len(cells) < 2:
         if signed is None:
             signed = isinstance(type_, types.IntegerType) and type_.bits == 32
         bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
@@ -119,6 +115,17 @@ def read(
         return _loaded(bits, type_)
     value = read_cells(body, address, cells, size)
     return as_sort(body.scalar(value), terms.sort_of(type_)) if isinstance(type_, types.FloatType) else value
+
+
+def _cells_of_access(body: Body, type_: types.Type, root: Root | None) -> tuple[int, list[Cell] | None]:
+    """Return the size of a type, and the cells at a root by which its values are loaded and stored, if they
+    are known. A pointer is accessed in one step, whatever the cells of its object are (a union): put together
+    from parts, it would be derived from no object."""
+    size = body.layout.store_size(type_)
+    cells = None if isinstance(type_, types.PointerType) else cells_at(body.layout, root, size)
+    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
+        cells = cells or layouts.simple([(0, size)])
+    return size, cells
 
 
 def read_cells(body: Body, address: Expr, cells: Sequence[Cell], size: int) -> Pieces:
@@ -152,9 +159,9 @@ def store(body: Body, instruction: ir.Store) -> None:
         return
     check_constant(body, instruction.pointer, body.layout.store_size(operand.type))
     term = body.scalar(value)
-    single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
-    name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
-    body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
+    name = operand.name if isinstance(operand, Local) else ""
+    spare = term if body.flow.only_use(name) is instruction else None
+    body.registers.assign(variable, as_sort(term, variable.sort), name, spare=spare)
     if body.initialisation is not None and isinstance(instruction.pointer, Local):
         body.initialisation.note(instruction.pointer.name, written=True)
 
@@ -178,18 +185,14 @@ def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size:
 
 
 def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root | None) -> None:
-    """Store a value: cell by cell, if the cells of its object differ from the type of the access, but a
-    pointer always in one step."""
+    """Store a value: cell by cell, if the cells of its object differ from the type of the access."""
     if isinstance(value, Lanes):
         assert isinstance(type_, types.VectorType)
         step = layouts.element_step(body.layout, type_)
         for index, part in enumerate(value.parts):
             write(body, at(address, index * step), part, type_.element, None)
         return
-    size = body.layout.store_size(type_)
-    cells = None if isinstance(type_, types.PointerType) else cells_at(body.layout, root, size)
-    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
-        cells = cells or layouts.simple([(0, size)])
+    size, cells = _cells_of_access(body, type_, root)
     if cells is not None and (len(cells) != 1 or isinstance(type_, types.StructType | types.ArrayType)):
         _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     elif isinstance(value, Pieces):

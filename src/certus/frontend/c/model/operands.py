@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED, Assign
-from certus.core.terms import INT, Expr, Kind, MachineSort, machine
+from certus.core.terms import INT, Expr, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Binary, Compare, Convert, Store
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
@@ -169,9 +169,7 @@ def _distance(body: Body, index: ir.Operand) -> Expr:
         raise Unmodelled("unsupported-vector", "a vector of pointers")
     if index.type.bits == 1:
         return build.ite(term, build.integer(-1), build.integer(0))
-    inner = term.args[0].sort if term.kind is Kind.WRAP else None
-    narrow = isinstance(inner, MachineSort) and not inner.signed and inner.width < index.type.bits
-    return build.to_int(term if narrow else terms.signed(term))  # a narrow unsigned number is not negative
+    return build.to_int(terms.signed(term))
 
 
 def from_integer(body: Body, term: Expr) -> Expr:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.floats import Format
 from certus.core.program import Assign
-from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
+from certus.core.terms import BOOL, INT, Expr, Kind
 from certus.core.vocabulary import ELEMENT, READ, WRITE
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir
@@ -42,7 +42,6 @@ _CHECKED: Final = {  # operations that may be errors, by properties and kinds of
     **dict.fromkeys(("float-cast-overflow", "float-cast"), ("fptosi", "fptoui")),
     "shift": ("shl", "lshr", "ashr"),
 }
-_OPEN: Final = "an element of a vector that is left open"
 
 
 def lanewise(body: Body, compute: Callable[..., Expr], *values: Value) -> Value:
@@ -118,10 +117,6 @@ def element_of(type_: Type) -> Type:
     return type_.element if isinstance(type_, VectorType) else type_
 
 
-def negate(body: Body, instruction: ir.Negate) -> Value:
-    return _on_floats(body, floats.negated, instruction.operand)
-
-
 def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
     source, target = element_of(instruction.operand.type), element_of(instruction.type)
 
@@ -189,14 +184,6 @@ def _branch_to_value(body: Body, instruction: ir.Select, condition: Expr, a: Exp
     return chosen
 
 
-def freeze(body: Body, instruction: ir.Freeze) -> Value:
-    return value_of(body, instruction.operand)
-
-
-def element_pointer(body: Body, instruction: ir.GetElementPointer) -> Value:
-    return indexed(body, instruction.source, address_of(body, instruction.base), instruction.indices)
-
-
 # ------------------------------------------------------------------------------------ aggregates
 
 
@@ -260,23 +247,13 @@ def _convert_vector(body: Body, operation: str, value: Value, type_: Type) -> Va
     if not isinstance(type_, VectorType):
         size = body.layout.store_size(type_)
         return as_sort(terms.taken(value, [(0, size)], body.unset)[0], sort_of(type_))
-    step = _whole_bytes(type_.element)
-    parts = terms.taken(value, [(i * step, step) for i in range(type_.count)], body.unset)
+    parts = terms.taken(value, layouts.elements(body.layout, type_), body.unset)
     return Lanes(tuple(as_sort(part, sort_of(type_.element)) for part in parts))
-
-
-def _whole_bytes(type_: Type) -> int:
-    if not isinstance(type_, IntegerType | FloatType) or type_.bits % 8:
-        raise no_value(type_)
-    return type_.bits // 8
 
 
 def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
     parts = lanes(value_of(body, instruction.vector))
-    index = term_of(body, instruction.index)
-    if index.kind is Kind.CONST and int(index.value) < len(parts):
-        return parts[int(index.value)]
-    _require_element(body, index, len(parts), READ)
+    index = _index(body, instruction.index, len(parts), READ)
     value = parts[-1]
     for number in reversed(range(len(parts) - 1)):
         value = build.ite(_is(index, number), parts[number], value)
@@ -284,52 +261,45 @@ def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
 
 
 def insert_element(body: Body, instruction: ir.InsertElement) -> Value:
-    parts = lanes(value_of(body, instruction.vector))
-    value, index = term_of(body, instruction.value), term_of(body, instruction.index)
-    _require_element(body, index, len(parts), WRITE)
+    parts, value = lanes(value_of(body, instruction.vector)), term_of(body, instruction.value)
+    index = _index(body, instruction.index, len(parts), WRITE)
     new = [build.ite(_is(index, n), as_sort(value, part.sort), part) for n, part in enumerate(parts)]
     return Lanes(tuple(new))
 
 
-def _natural(index: Expr) -> tuple[Expr, MachineSort]:
-    """Return an index as an unsigned number."""
-    sort = machine(getattr(index.sort, "width", 32), signed=False)
-    return build.wrap(index, sort), sort
+def _index(body: Body, operand: ir.Operand, count: int, kind: str) -> Expr:
+    """Return an index as an unsigned number. It is an error of this kind, or undefined behaviour, if a vector
+    of `count` elements has none with this number."""
+    index = terms.unsigned(term_of(body, operand))
+    sort = terms.machine_sort(index)
+    outside = build.le(build.constant(count, sort), index) if count <= sort.high else build.FALSE
+    if kind in body.unit.rules.memory and outside is not build.FALSE:
+        body.claim(build.not_(outside), kind, f"{ELEMENT}{body.cursor.text}")
+    else:
+        body.when(outside, lambda: body.undefined("an element that a vector does not have"))
+    return index
 
 
 def _is(index: Expr, number: int) -> Expr:
-    natural, sort = _natural(index)
-    return terms.equal(natural, build.constant(number, sort))
-
-
-def _require_element(body: Body, index: Expr, count: int, kind: str) -> None:
-    """Make it an error of this kind, or undefined behaviour, if a vector has no element with this number."""
-    natural, sort = _natural(index)
-    outside = build.le(build.constant(count, sort), natural) if count <= sort.high else build.FALSE
-    if kind in body.unit.rules.memory and outside is not build.FALSE:
-        body.claim(build.not_(outside), kind, f"{ELEMENT}{body.cursor.text}")
-        return
-    body.when(outside, lambda: body.undefined("an element that a vector does not have"))
+    return terms.equal(index, build.constant(number, index.sort))
 
 
 def shuffle(body: Body, instruction: ir.ShuffleVector) -> Value:
     """Lower `shufflevector`; elements that it leaves open have any value."""
     both = [part for v in (instruction.left, instruction.right) for part in lanes(value_of(body, v))]
-
-    def part(number: int | None) -> Expr:
-        return body.havoc(both[0].sort, approximates=_OPEN) if number is None else both[number]
-
-    return Lanes(tuple(part(number) for number in instruction.mask))
+    sort, what = both[0].sort, "an element of a vector that is left open"
+    parts = (body.havoc(sort, approximates=what) if n is None else both[n] for n in instruction.mask)
+    return Lanes(tuple(parts))
 
 
 COMPUTATIONS: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
-    ir.GetElementPointer: element_pointer,
+    ir.GetElementPointer: lambda body, i: indexed(body, i.source, address_of(body, i.base), i.indices),
     ir.Binary: binary,
-    ir.Negate: negate,
+    ir.Negate: lambda body, i: _on_floats(body, floats.negated, i.operand),
     ir.Compare: compare,
     ir.Convert: convert,
     ir.Select: select,
-    ir.Freeze: freeze,
+    ir.Freeze: lambda body, i: value_of(body, i.operand),
     ir.ExtractValue: extract_value,
     ir.InsertValue: insert_value,
     ir.ExtractElement: extract_element,

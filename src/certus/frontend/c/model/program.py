@@ -48,11 +48,9 @@ def lower_program(unit: Unit, digests: Sequence[str], entry: str) -> Program:
 def _note_heap(unit: Unit) -> None:
     """Note whether the program may have objects on the heap, and whether it may call functions that nothing
     is known about."""
-    declared, defined = set[str](), set[str]()
-    for name in unit.symbols.usage.mentioned:
-        function = unit.program.functions.get(name)
-        if function is not None:
-            (defined if function.defined else declared).add(name)
+    functions = unit.program.functions
+    mentioned = [name for name in unit.symbols.usage.mentioned if name in functions]
+    declared = [name for name in mentioned if not functions[name].defined]
     named = {name for name in declared if not name.startswith(_OF_CLANG) and not is_input(name)}
     environment = unit.environment
     environment.strangers = not named <= FUNCTIONS.keys()
@@ -87,17 +85,16 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
 
 
 def _want_callees(unit: Unit) -> None:
-    unfit = indirect_calls.unfit(unit)
-    for call in unit.indirect:
-        for module, name, *_ in indirect_calls.callees(unit, call, unfit):
+    for _, functions in indirect_calls.resolved(unit):
+        for module, name, *_ in functions:
             _want(unit, module, name)
 
 
 def _expand_calls(unit: Unit, start: Start) -> None:
     """Expand the calls through pointers."""
-    taken, unfit = len(unit.symbols.addresses), indirect_calls.unfit(unit)
-    for call in unit.indirect:
-        indirect_calls.expand(call, indirect_calls.callees(unit, call, unfit))
+    taken = len(unit.symbols.addresses)
+    for call, functions in indirect_calls.resolved(unit):
+        indirect_calls.expand(call, functions)
         _lower_queue(unit)
     while start.initialise_new():
         _lower_queue(unit)
@@ -268,15 +265,10 @@ def _liveness(graph: Settled, bits: Mapping[Expr, int]) -> dict[int, int]:
     """Return, for each node, the set of variables that may be read from there on before they are written.
     Sets are integers: `bits` has the bit of each variable."""
     incoming: dict[int, list[tuple[int, int, int]]] = {}
-    reads: dict[Expr, int] = {}
     for edge in graph.edges:
-        read = 0
-        for term in terms(edge.op):
-            if term not in reads:
-                reads[term] = _union(bits, variables(term))
-            read |= reads[term]
-        kept = ~_union(bits, targets(edge.op))
-        incoming.setdefault(edge.target, []).append((edge.source, read, kept))
+        read = sum(bits.get(v, 0) for v in variables(*terms(edge.op)))
+        written = sum(bits.get(v, 0) for v in dict.fromkeys(targets(edge.op)))
+        incoming.setdefault(edge.target, []).append((edge.source, read, ~written))
     live: dict[int, int] = {}
     pending = dict.fromkeys(incoming)
     while pending:
@@ -289,10 +281,3 @@ def _liveness(graph: Settled, bits: Mapping[Expr, int]) -> dict[int, int]:
                 live[source] = after
                 pending[source] = None
     return live
-
-
-def _union(bits: Mapping[Expr, int], members: Sequence[Expr]) -> int:
-    union = 0
-    for variable in members:
-        union |= bits.get(variable, 0)
-    return union

@@ -55,7 +55,8 @@ class Stay:
                 continue
             crossing = [source for source in sources if ends[source] != wanted]
             if crossing and len(crossing) == len(sources):
-                self._insert_at_start(result[label], begins=wanted)
+                steps = result[label].instructions
+                steps.insert(sum(isinstance(each, ir.Phi) for each in steps), self._marker(begins=wanted))
                 continue
             for source in crossing:
                 if not self._insert_between(result, source, label, begins=wanted):
@@ -126,10 +127,6 @@ class Stay:
                     inside = after
             steps.append(each)
         return Block(block.label, steps)
-
-    def _insert_at_start(self, block: Block, *, begins: bool) -> None:
-        phis = sum(isinstance(each, ir.Phi) for each in block.instructions)
-        block.instructions.insert(phis, self._marker(begins=begins))
 
     def _insert_between(self, result: dict[str, Block], source: str, target: str, *, begins: bool) -> bool:
         """Put a marker on the edge from one block to another; return whether that is possible."""

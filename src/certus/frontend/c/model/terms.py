@@ -141,36 +141,31 @@ def as_sort(term: Expr, sort: Sort) -> Expr:
 
 def low_bit(term: Expr) -> Expr:
     """Return the lowest bit of a number, as `trunc` to `i1` does."""
-    chosen = _mapped(term, lambda constant: build.boolean(int(constant.value) & 1 == 1))
-    if chosen is not None:
-        return chosen
-    one = build.constant(machine_sort(term).wrap(1), term.sort)
-    return build.not_(equal(build.bit_and(term, one), build.constant(0, term.sort)))
+    one, zero = build.constant(machine_sort(term).wrap(1), term.sort), build.constant(0, term.sort)
+    return _mapped(term, lambda each: build.not_(equal(build.bit_and(each, one), zero)))
 
 
-def _mapped(term: Expr, operation: Callable[[Expr], Expr]) -> Expr | None:
-    """Apply an operation to both sides of a choice between constants; return None for any other term."""
-    if term.kind is Kind.ITE:
+def _mapped(term: Expr, operation: Callable[[Expr], Expr]) -> Expr:
+    """Apply an operation to both sides of a choice between constants, and to any other term itself."""
+    if term.kind is Kind.ITE and all(each.kind is Kind.CONST for each in term.args[1:]):
         condition, then, otherwise = term.args
-        if then.kind is Kind.CONST and otherwise.kind is Kind.CONST:
-            return build.ite(condition, operation(then), operation(otherwise))
-    return None
+        return build.ite(condition, operation(then), operation(otherwise))
+    return operation(term)
 
 
 def _wrapped(term: Expr, sort: MachineSort) -> Expr:
     """Convert a number to a sort; a choice between constants stays one."""
-    chosen = _mapped(term, lambda constant: build.wrap(constant, sort))
-    return build.wrap(term, sort) if chosen is None else chosen
+    return _mapped(term, lambda each: build.wrap(each, sort))
 
 
 def equal(a: Expr, b: Expr) -> Expr:
     """Return `a == b`; simplify a choice between constants, and addresses read from memory."""
     if a.kind is Kind.CONST:
         a, b = b, a
-    if b.kind is Kind.CONST:
-        chosen = _mapped(a, lambda constant: build.boolean(constant is b))
-        if chosen is not None:
-            return chosen
+    return _mapped(a, lambda each: _equal(each, b)) if b.kind is Kind.CONST else _equal(a, b)
+
+
+def _equal(a: Expr, b: Expr) -> Expr:
     if a.kind is Kind.TO_INT:
         inner = a.args[0]
         sort = machine_sort(inner)
@@ -210,8 +205,10 @@ def choice(test: Expr, then: Expr, otherwise: Expr) -> Expr:
 # ------------------------------------------------------------------------------------ operations
 
 _Table = dict[str, Callable[[Expr, Expr], Expr]]
-_BITWISE: Final[_Table] = {"and": build.bit_and, "or": build.bit_or, "xor": build.bit_xor}
-MODULAR: Final[_Table] = {**_BITWISE, "add": build.add, "sub": build.sub, "mul": build.mul}
+MODULAR: Final[_Table] = {
+    **{"and": build.bit_and, "or": build.bit_or, "xor": build.bit_xor},
+    **{"add": build.add, "sub": build.sub, "mul": build.mul},
+}
 _BOOLEAN: Final[_Table] = {"and": build.and_, "or": build.or_, "mul": build.and_} | dict.fromkeys(
     ("xor", "add", "sub"), build.ne
 )
@@ -253,13 +250,11 @@ def _common_sign(a: Expr, b: Expr) -> bool:
 
 
 def _shift(operation: str, a: Expr, b: Expr) -> Expr:
-    """Shift by an unsigned amount; an excessive amount stays excessive, which is undefined."""
+    """Shift by an amount of the same width; a negative or excessive one is undefined."""
     sort = machine_sort(a)
     if operation != "shl":
         sort = machine(sort.width, signed=operation == "ashr")
     value, amount = build.wrap(a, sort), build.wrap(b, sort)
-    if b.kind is Kind.CONST and not 0 <= unsigned(b).value < sort.width:
-        amount = build.constant(sort.width if sort.high >= sort.width else -1, sort)
     return build.shl(value, amount) if operation == "shl" else build.shr(value, amount)
 
 
