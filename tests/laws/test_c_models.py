@@ -277,20 +277,12 @@ class TestStrings:
             ours, theirs = function.both(Buffer(some_text(draw) + b"\0", 24), some_text(draw))
             assert ours == theirs
 
-    @pytest.mark.parametrize("name", ["strncpy", "stpncpy", "strncat", "memcpy", "mempcpy"])
+    @pytest.mark.parametrize("name", ["strncpy", "stpncpy", "strncat"])
     def test_copies_with_a_limit(self, pair: MakePair, name: str) -> None:
         draw, function = random.Random(10), pair(name, ctypes.c_void_p)
         for _ in range(DRAWS):
             text = some_text(draw).ljust(9, b"\0")
             ours, theirs = function.both(Buffer(some_text(draw) + b"\0", 24), text, draw.randrange(10))
-            assert ours == theirs
-
-    @pytest.mark.parametrize("name", ["memset", "bzero"])
-    def test_fill(self, pair: MakePair, name: str) -> None:
-        draw, function = random.Random(11), pair(name, ctypes.c_void_p if name == "memset" else None)
-        for _ in range(DRAWS):
-            values = [draw.randrange(-300, 300)] if name == "memset" else []
-            ours, theirs = function.both(Buffer(b"", 24), *values, draw.randrange(24))
             assert ours == theirs
 
     def test_copy_up_to_a_byte(self, pair: MakePair) -> None:
@@ -300,17 +292,6 @@ class TestStrings:
             last = draw.choice([*b"ab,\xff", 0, -1])
             ours, theirs = function.both(Buffer(b"", 24), text, last, draw.randrange(10))
             assert ours == theirs
-
-    @pytest.mark.parametrize("name", ["memmove", "bcopy"])
-    def test_overlapping_copies(self, models: ctypes.CDLL, library: ctypes.CDLL, name: str) -> None:
-        draw = random.Random(13)
-        for _ in range(DRAWS):
-            memory = Buffer(some_text(draw, 16), 32)
-            to, source, count = (draw.randrange(16) for _ in range(3))
-            for side, function in enumerate((getattr(models, name), getattr(library, name))):
-                places = [ctypes.c_void_p(memory.address(side) + at) for at in (to, source)]
-                function(*(places if name == "memmove" else places[::-1]), ctypes.c_size_t(count))
-            memory.check()
 
     @pytest.mark.parametrize("name", ["strdup", "strndup"])
     def test_duplicates(self, pair: MakePair, name: str) -> None:

@@ -11,11 +11,12 @@ from typing import Final
 
 from certus.frontend.c.ir.types import word_set
 
-SETTING_ERRNO: Final = ("math.c",)  # files of models after which `errno` may have any value
+# Files of models after which `errno` may have any value, as after all functions without a model.
+SETTING_ERRNO: Final = ("math.c", None)
 CHECKED_FILE: Final = "arithmetic.c"  # the only file that is compiled with the checks of the property
-MODELS: Final = (
-    ("memory.c", "*(**i) memcpy mempcpy memmove v(**i) bcopy *(**ii) memccpy *(*ii) memset memchr memrchr"),
-    ("memory.c", "v(*i) bzero i(**i) memcmp *(*i) rawmemchr *(*i*i) memmem"),
+MODELS: Final = (  # file, signatures and names; `model/library.py` lowers those without a file
+    ("", "*(**i) memcpy mempcpy memmove v(**i) bcopy *(*ii) memset v(*i) bzero"),
+    ("memory.c", "*(**ii) memccpy *(*ii) memchr memrchr i(**i) memcmp *(*i) rawmemchr *(*i*i) memmem"),
     ("string.c", "i(p) strlen i(pi) strnlen p(pp) stpcpy strcpy strcat strpbrk strstr strcasestr strsep"),
     ("string.c", "p(pp) strtok p(ppi) stpncpy strncpy strncat p(pi) strndup strchr strchrnul strrchr"),
     ("string.c", "p(p) strdup i(pp) strcmp strcasecmp strspn strcspn i(ppi) strncmp strncasecmp"),
@@ -98,6 +99,7 @@ def signed_names(text: str) -> Iterator[tuple[str, str]]:
 
 
 FILES: Final = {name: file for file, text in MODELS for name, _ in signed_names(text)}
+FILES.update({other: FILES[name] for name, other in map(str.split, OTHER_NAMES)})
 
 # functions and variables that only the lowering and other models mention
 INTERNAL: Final = (

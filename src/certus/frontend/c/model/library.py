@@ -87,9 +87,6 @@ class Model:
         if self.of_locale is not None and body.unit.symbols.mentions("setlocale"):
             self.of_locale(call)
             return
-        if symbol in ("memcpy", "memmove", "mempcpy", "bcopy", "memset", "bzero"):
-            _memory(call, symbol)
-            return
         if self.callback is not None:
             compare = call.operand(self.callback)
             quiet = isinstance(compare, Symbol) and only_reads(body.unit, body.module, compare.name)
@@ -115,19 +112,25 @@ def _fits(argument: Operand, parameter: Parameter, bits: int) -> bool:
     return max(own.bits, wanted.bits) <= bits and (own.bits > wanted.bits or natural)
 
 
-def _memory(call: LibraryCall, name: str) -> None:
-    """Copy or fill memory; cell by cell, where the objects are known."""
-    body, operands = call.body, call.arguments
-    to = 1 if name == "bcopy" else 0
-    if name in ("memset", "bzero"):
-        byte = build.constant(0, U8) if name == "bzero" else call.term(1)
-        memory.fill(body, operands[0], as_sort(byte, U8), call.term(-1))
-    else:
-        overlapping = name in ("memmove", "bcopy")
-        memory.copy(body, operands[to], operands[1 - to], call.term(2), overlapping=overlapping)
+@with_options
+def copy(
+    call: LibraryCall, *, to: int = 0, source: int = 1, overlapping: bool = False, past: bool = False
+) -> None:
+    """Copy memory; cell by cell, where the objects are known. The result is the target or, with `past`, the
+    end of the copy."""
+    memory.copy(call.body, call.operand(to), call.operand(source), call.term(2), overlapping=overlapping)
     if call.instruction.name is not None:
         address = call.address(to)
-        call.define(build.add(address, call.integer(2)) if name == "mempcpy" else address)
+        call.define(build.add(address, call.integer(2)) if past else address)
+
+
+@with_options
+def fill(call: LibraryCall, byte: int | None = None) -> None:
+    """Fill memory with the argument `byte`, or with zeros; the last argument is the size."""
+    value = build.constant(0, U8) if byte is None else call.term(byte)
+    memory.fill(call.body, call.operand(0), as_sort(value, U8), call.term(-1))
+    if call.instruction.name is not None:
+        call.define(call.address(0))
 
 
 # --------------------------------------------------------------------------- the end of the execution
@@ -267,6 +270,16 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
 )
 
 
+_IN_MEMORY: Final[dict[str, Meaning]] = {
+    "memcpy": copy(),
+    "mempcpy": copy(past=True),
+    "memmove": copy(overlapping=True),
+    "bcopy": copy(to=1, source=0, overlapping=True),
+    "memset": fill(byte=1),
+    "bzero": fill(),
+}
+
+
 def _functions() -> dict[str, Function]:
     functions: dict[str, Function] = {}
     of_locale = c_models.OF_LOCALE.split()
@@ -278,7 +291,7 @@ def _functions() -> dict[str, Function]:
     for name, symbol, signature in models:
         number = symbol.startswith(c_models.NUMBERS_OF_LOCALE) and c_models.FILES[symbol] == "stdlib.c"
         locale = effects(end_pointer) if number else ANY if name in of_locale else None
-        functions[name] = Function(name, signature, Model(symbol, locale))
+        functions[name] = Function(name, signature, _IN_MEMORY.get(symbol) or Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):
             functions[name] = Function(name, without_reads(signature), meaning, reads_of(signature))
@@ -305,7 +318,7 @@ def builtin_flags(module: Module) -> list[str]:
     functions = [each for each in module.functions.values() if each.name in FUNCTIONS]
     for each in functions:
         function = FUNCTIONS[each.name]
-        typed = isinstance(function.meaning, Model) or function.signature[:1] in POINTERS
+        typed = function.name in c_models.FILES or function.signature[:1] in POINTERS
         if typed and each.type.variadic and not each.type.parameters and not each.defined:
             return ["-fbuiltin", *(f"-fno-builtin-{own.name}" for own in functions if own.defined)]
     return []
@@ -409,7 +422,7 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
 
         check_reads(called, function.reads)
     function.meaning(called)
-    if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
+    if c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_variables(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])
