@@ -107,6 +107,4 @@ INTERNAL: Final = (
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
     (re.compile(r"__certus_(?:arguments|run_registered|line)"), "world.c"),
     (re.compile("__certus_move_object"), "memory.c"),
-    (re.compile("__certus_string"), "string.c"),
-    (re.compile("__certus_wide_string"), "wchar.c"),
 )

@@ -31,10 +31,8 @@ from certus.frontend.c.model.terms import Pieces, Value
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-# Functions of the models that look at what they read; `__certus_string` is what `printf` does with strings.
-_READING: Final = re.compile(
-    r"(str|stp|wcs|wmem(?!cpy|move)|mem(?!cpy|move|pcpy)|rawmem|ato)\w*|__certus_(wide_)?string"
-)
+# Functions of the models that look at what they read.
+_READING: Final = re.compile(r"(str|stp|wcs|wmem(?!cpy|move)|mem|rawmem|ato)\w*")
 
 
 class Initialisation:

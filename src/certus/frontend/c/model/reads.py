@@ -59,7 +59,7 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
             if literal is not None:
                 lengths[each.argument] = _minimum(most, build.integer(len(literal)))
                 continue
-            model = "__certus_wide_string" if wide else "__certus_string"
+            model = "wcsnlen" if wide else "strnlen"
             length = run_model(body, model, (call.address(each.argument), most))
             if not wide and length is not None:
                 lengths[each.argument] = as_sort(length, INT)
@@ -76,7 +76,7 @@ def _most_read(call: LibraryCall, string: Conversion) -> Expr:
 
 def check_string(body: Body, address: Expr) -> None:
     """Check the string at an address."""
-    run_model(body, "__certus_string", (address, _LONGEST))
+    run_model(body, "strnlen", (address, _LONGEST))
 
 
 # ----------------------------------------------------------------------------------- bytes written

@@ -116,13 +116,3 @@ char *strtok(char *s, const char *set)
     static char *rest;
     return strtok_r(s, set, &rest);
 }
-
-/* ------------------------------------------------------------------------------------ for printing */
-
-/* Read a string, but at most `limit` characters of it. */
-size_t __certus_string(const char *s, size_t limit)
-{
-    size_t n = 0;
-    while (n < limit && s[n]) n++;
-    return n;
-}
