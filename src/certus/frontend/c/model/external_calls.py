@@ -88,11 +88,9 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
 def _end_program(body: Body, unless: str) -> None:
     """End the execution in a function that does not return. It may call `exit`; `unless` says what may keep
     it from that."""
-    place = body.cursor.span, body.cursor.text
     if body.unit.symbols.mentions("atexit") or body.unit.destructors:
         body.bar_counterexamples(unless)
         body.unit.end_program(body)
-    body.cursor.span, body.cursor.text = place
     check_heap(body, unless)
     body.stop()
 

@@ -162,9 +162,7 @@ def exit_(
 
     def leave() -> None:
         if registered:
-            place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
-            body.cursor.span, body.cursor.text = place
         end(body)
 
     body.when(build.TRUE if status is None else truth(call.term(status)), leave)
