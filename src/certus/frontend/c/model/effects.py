@@ -14,24 +14,15 @@ from certus.core import build
 from certus.core.program import Load
 from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
-from certus.frontend.c.model import nondeterminism
-from certus.frontend.c.model.cells import UNROLLED, cells_at, words
+from certus.frontend.c.model import nondeterminism, reads
+from certus.frontend.c.model.cells import cells_at, words
 from certus.frontend.c.model.checks import check, end, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
+from certus.frontend.c.model.reads import EXTENTS
 from certus.frontend.c.model.terms import NULL, Unmodelled
 
 Result = Callable[[LibraryCall], Expr]
-
-# Sizes in bytes of types that functions read or write: ILP32, LP64.
-EXTENTS: Final[dict[str, tuple[int, int]]] = {
-    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
-    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
-    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
-    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
-    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
-    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
-}
 
 
 @with_options
@@ -54,9 +45,7 @@ def effects(
     for write in writes:
         write(call)
     if is_checked(call.body, "read"):
-        from certus.frontend.c.model.reads import check_others
-
-        check_others(call)
+        reads.check_others(call)
     if not returns:
         call.body.bar_counterexamples(f"what happens after `{call.name}`")
         call.body.when(maybe(call.body), partial(end, call.body))
@@ -71,24 +60,15 @@ def effects(
 
 
 @with_options
-def some(call: LibraryCall, argument: int) -> None:
-    """Write an unknown number of bytes where an argument points to, unless it is null."""
-    call.when_not_null(
-        argument,
-        lambda at: nondeterminism.write_extent(call.body, call.arguments[argument], at, call.written),
-    )
+def some(call: LibraryCall, argument: int, *, most: int | None = None) -> None:
+    """Write an unknown number of bytes where an argument points to, unless it is null; at most as many as the
+    argument `most` says."""
 
+    def write(address: Expr) -> None:
+        count = None if most is None else call.integer(most)
+        nondeterminism.write_part(call.body, call.arguments[argument], address, call.written, count)
 
-@with_options
-def up_to(call: LibraryCall, count: int, argument: int) -> None:
-    """Write at most as many bytes as the argument `count` says."""
-    body, operands = call.body, call.arguments
-    call.when_not_null(
-        argument,
-        lambda at: nondeterminism.write_up_to(
-            body, operands[argument], at, call.integer(count), call.written
-        ),
-    )
+    call.when_not_null(argument, write)
 
 
 @with_options
@@ -100,10 +80,7 @@ def target(call: LibraryCall, argument: int, type_: str) -> None:
         check(body, address, size, "write")
         cells = cells_at(body.layout, body.roots.of(call.arguments[argument]), size)
         cells = cells if cells is not None else list(words(0, size))
-        if len(cells) <= UNROLLED:
-            nondeterminism.write_cells(body, address, cells, call.written)
-        else:
-            nondeterminism.write_bytes(body, address, build.integer(size), call.written)
+        nondeterminism.write_object(body, address, size, cells, call.written)
 
     call.when_not_null(argument, write)
 
@@ -285,15 +262,15 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(target(1, "struct itimerspec")), "i(*r) timer_gettime"),
     (effects(*(target(n, "fd_set") for n in (1, 2, 3)), target(4, "struct timeval")), "i(irrrr) select"),
     (effects(some(1), target(2, "int")), "i(iup) accept getsockname getpeername"),
-    (effects(up_to(2, argument=1), some(4), target(5, "int")), "i(i*iiup) recvfrom"),
+    (effects(some(1, most=2), some(4), target(5, "int")), "i(i*iiup) recvfrom"),
     (effects(line_buffer(0), target(1, "size_t")), "i(ppH) getline i(ppiH) getdelim __getdelim"),
     (effects(new_object(0), counts(1)), "i(pp...) asprintf"),
     (effects(new_object(0), counts(None)), "i(pSa) vasprintf"),
-    (effects(up_to(2, argument=0)), "i(pSi) strxfrm"),
-    (effects(up_to(1, argument=0)), "i(piSr) strftime i(pi) gethostname getdomainname"),
-    (effects(up_to(1, argument=0), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
-    (effects(up_to(2, argument=1)), "i(Spi) readlink i(ipi) ttyname_r confstr"),
-    (effects(up_to(2, argument=1), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
+    (effects(some(0, most=2)), "i(pSi) strxfrm"),
+    (effects(some(0, most=1)), "i(piSr) strftime i(pi) gethostname getdomainname"),
+    (effects(some(0, most=1), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
+    (effects(some(1, most=2)), "i(Spi) readlink i(ipi) ttyname_r confstr"),
+    (effects(some(1, most=2), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
     (effects(some(0), result=same(0), input_null=True), "p(p) gets getwd"),
     (effects(some(0), result=same(0)), "p(p) tmpnam_r ctermid_r p(S) mktemp mkdtemp"),
     (effects(some(0)), "i(S) mkstemp i(p) pipe i(Si) mkostemp i(pi) wctomb pipe2 i(ppi) mbstowcs wcstombs"),

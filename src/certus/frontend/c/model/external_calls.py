@@ -111,7 +111,7 @@ def _return_record(body: Body, operand: Operand, type_: Type) -> None:
         check(body, address, size, "write")
         nondeterminism.write_stretch(body, type_, 0, size, address, "")
     else:
-        nondeterminism.write_extent(body, operand, address, "")
+        nondeterminism.write_part(body, operand, address, "")
 
 
 def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
@@ -163,16 +163,9 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
         when_valid(body, first, length, write)
         return
     cells = _cells(debug, target, size)
-
-    def write_exactly() -> None:
-        if cells is not None:
-            nondeterminism.write_cells(body, address, cells, what)
-        else:
-            nondeterminism.write_bytes(body, address, build.integer(size), what)
-
-    around = partial(write_around, body, name, address, size)
-    exactly = partial(when_valid, body, address, size, write_exactly)
-    body.when(nondeterminism.maybe(body), exactly, around)
+    write = partial(nondeterminism.write_object, body, address, size, cells, what)
+    exactly = partial(when_valid, body, address, size, write)
+    body.when(nondeterminism.maybe(body), exactly, partial(write_around, body, name, address, size))
 
 
 def _named(body: Body, operand: Operand, root: Root, size: int) -> tuple[int, int]:

@@ -21,9 +21,9 @@ from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
 from certus.frontend.c.ir.types import IntegerType, PointerType, word_set
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
+from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory, reads
 from certus.frontend.c.model.allocation import allocate, reallocate, release
-from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
+from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be
 from certus.frontend.c.model.checks import check, end, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
 from certus.frontend.c.model.folding import unspecified
@@ -47,15 +47,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the library; `name` is the name to show, `reads` what `c_types.reads_of` says. `passed`
-    are the numbers of the call's arguments that belong to the function, as in `0 2 ...`, where all later ones
-    do as well; empty: all. The checked variants (`__memcpy_chk`) of Clang and glibc have further arguments,
-    which do not matter."""
+    """A function of the library; `name` is the name to show. `passed` are the numbers of the call's arguments
+    that belong to the function, as in `0 2 ...`, where all later ones do as well; empty: all. The checked
+    variants (`__memcpy_chk`) of Clang and glibc have further arguments, which do not matter."""
 
     name: str
     signature: str
     meaning: Meaning
-    reads: tuple[tuple[int, str], ...] = ()
     passed: str = ""
 
     def arguments(self, passed: list[T]) -> list[T]:
@@ -292,7 +290,7 @@ def _functions() -> dict[str, Function]:
         functions[name] = Function(name, signature, _IN_MEMORY.get(symbol) or Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):
-            functions[name] = Function(name, without_reads(signature), meaning, reads_of(signature))
+            functions[name] = Function(name, signature, meaning)
     for passed, names in c_models.CHECKED_VARIANTS:
         functions |= {f"__{name}_chk": replace(functions[name], passed=passed) for name in names.split()}
     return functions
@@ -415,10 +413,8 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if arguments is not instruction.arguments or truncated:
         plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
-    if is_checked(body, "read") and not isinstance(function.meaning, Model):
-        from certus.frontend.c.model.reads import check_reads
-
-        check_reads(called, function.reads)
+    if is_checked(body, "read"):
+        reads.check_reads(called, function.signature)
     function.meaning(called)
     if c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_variables(body)
