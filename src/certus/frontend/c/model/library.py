@@ -17,9 +17,9 @@ from certus.core.program import Access, Alloc, Assume
 from certus.core.terms import INT, Kind
 from certus.core.vocabulary import ARGUMENT_BYTE, ARGUMENT_LENGTH, ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
-from certus.frontend.c.ir.module import Module, Parameter
-from certus.frontend.c.ir.types import IntegerType, PointerType, word_set
+from certus.frontend.c.ir.instructions import Local, Symbol
+from certus.frontend.c.ir.module import Module
+from certus.frontend.c.ir.types import PointerType, word_set
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory, reads
 from certus.frontend.c.model.allocation import allocate, reallocate, release
@@ -90,24 +90,10 @@ class Model:
             quiet = isinstance(compare, Symbol) and only_reads(body.unit, body.module, compare.name)
             symbol = symbol if quiet else self.general
         callee = body.unit.model(f"{symbol}{element_width(call)}" if self.elements else symbol)
-        assert callee.function is not None
-        parameters = callee.function.parameters
-        bits = [body.layout.pointer_bits] * len(parameters)
-        if len(call.arguments) == len(bits) and all(map(_fits, call.arguments, parameters, bits)):
+        if len(call.arguments) == len(callee.signature.cells):
             direct(body, call.instruction, callee)
         else:
             external_calls.call(body, call.instruction, call.name, of_library=True)
-
-
-def _fits(argument: Operand, parameter: Parameter, bits: int) -> bool:
-    """Return whether an argument has the type of the parameter, or is an integer that a function without a
-    prototype can take as well, since both are in one register or slot of `bits` bits: a wider argument
-    loses its high bits, a narrower one must be a natural constant."""
-    own, wanted = argument.type, parameter.type
-    if own is wanted or not (isinstance(own, IntegerType) and isinstance(wanted, IntegerType)):
-        return own is wanted
-    natural = isinstance(argument, Integer) and argument.value >= 0
-    return max(own.bits, wanted.bits) <= bits and (own.bits > wanted.bits or natural)
 
 
 @with_options

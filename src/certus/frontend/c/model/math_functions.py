@@ -88,12 +88,7 @@ BOUNDED: Final = {  # the number of operands
     **dict.fromkeys(_OF_ONE_OPERAND.split(), 1),
     **dict.fromkeys(("atan2", "pow", "hypot"), 2),
 }
-
-
-_COUNTS: Final = {
-    **{name: count for name, (count, _) in _EXACT.items()},
-    **BOUNDED,
-}
+_COUNTS: Final = {name: count for name, (count, _) in _EXACT.items()} | BOUNDED
 
 
 def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
@@ -204,17 +199,13 @@ def _all(names: Iterable[str]) -> list[str]:
     return [f"{name}{suffix}" for name in names for suffix in ("", "f", "l")]
 
 
-def _table() -> tuple[tuple[Meaning, str], ...]:
-    return (
-        *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
-        (function, f"i(f) {' '.join(_all(_TO_INTEGER))}"),
-        (not_a_number, "f(p) nan nanf nanl"),
-        (set_rounding, "i(i) fesetround"),
-        (get_rounding, "i() fegetround"),
-    )
-
-
-MEANINGS: Final = _table()
+MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
+    *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
+    (function, f"i(f) {' '.join(_all(_TO_INTEGER))}"),
+    (not_a_number, "f(p) nan nanf nanl"),
+    (set_rounding, "i(i) fesetround"),
+    (get_rounding, "i() fegetround"),
+)
 
 # --------------------------------------------------------------------------------------- intrinsics
 

@@ -176,12 +176,6 @@ def write_some(body: Body, address: Expr, what: str) -> None:
     when_valid(body, address, count, lambda: write_bytes(body, address, count, what or "what is written"))
 
 
-def room_at(body: Body, pointer: Operand) -> int:
-    """Return the number of bytes of the object from a pointer on; 0 if it is not known."""
-    root = body.roots.of(pointer)
-    return 0 if root is None or not root.whole else body.layout.size(root.type) - root.offset
-
-
 def make_number(body: Body, address: Expr) -> None:
     """Note that the program may know an address as a number from now on."""
     number = body.unit.library.variable("number", U8)
@@ -193,7 +187,8 @@ def write_part(body: Body, pointer: Operand, address: Expr, what: str, most: Exp
     whole object, or some bytes if it is not known. If accesses are checked, or if the object may have less
     room, it is any number of bytes: no counterexample depends on it, and without `most` no proof can bound
     it."""
-    root, room = body.roots.of(pointer), room_at(body, pointer)
+    root = body.roots.of(pointer)
+    room = 0 if root is None or not root.whole else body.layout.size(root.type) - root.offset
     if is_checked(body, "write"):
         write_checked(body, address, most, what)
     elif most is not None:
