@@ -218,18 +218,12 @@ def is_float_intrinsic(name: str) -> bool:
     return re.search(r"\.f(?:16|32|64|80)\b", name) is not None
 
 
-def _plain_intrinsic(name: str) -> str:
-    """Return the name of the function that an intrinsic is, or a part of its own name."""
-    match = _INTRINSIC.match(name)
-    word = match[1] if match is not None else ""
-    return _INTRINSICS.get(word, word)
-
-
 def intrinsic(
     body: Body, name: str, args: Operands, types: Sequence[Type], result: Type, register: str | None
 ) -> Expr:
     """Return the result of an intrinsic on floating-point numbers, which gets the name `register`."""
-    word, format = _plain_intrinsic(name), floats.format_of(types[0])
+    match, format = _INTRINSIC.match(name), floats.format_of(types[0])
+    word = "" if match is None else _INTRINSICS.get(match[1], match[1])
     operands = [
         floats.pattern(a, format) for a, t in zip(args, types, strict=True) if isinstance(t, FloatType)
     ]
