@@ -14,15 +14,24 @@ from certus.core import build
 from certus.core.program import Load
 from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
-from certus.frontend.c.model import nondeterminism, reads
+from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import cells_at, words
 from certus.frontend.c.model.checks import check, end, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
-from certus.frontend.c.model.reads import EXTENTS
 from certus.frontend.c.model.terms import NULL, Unmodelled
 
 Result = Callable[[LibraryCall], Expr]
+
+# Sizes in bytes of types that functions read or write: ILP32, LP64.
+EXTENTS: Final[dict[str, tuple[int, int]]] = {
+    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
+    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
+    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
+    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
+    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
+    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
+}
 
 
 @with_options
@@ -45,7 +54,9 @@ def effects(
     for write in writes:
         write(call)
     if is_checked(call.body, "read"):
-        reads.check_others(call)
+        from certus.frontend.c.model.reads import check_others  # few programs need it
+
+        check_others(call)
     if not returns:
         call.body.bar_counterexamples(f"what happens after `{call.name}`")
         call.body.when(maybe(call.body), partial(end, call.body))

@@ -17,7 +17,7 @@ from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import SCAN, SCANNED
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import holds_pointers
-from certus.frontend.c.model import floats, formats, nondeterminism, reads
+from certus.frontend.c.model import floats, formats, nondeterminism
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
@@ -177,6 +177,8 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     body, targets, text = call.body, call.arguments[format + 1 :], formats.literal(call, format)
     conversions = formats.scanned(text, len(targets), body.layout.word)
     if text is None and is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
         reads.check_string(body, call.address(format))
     outside = outside and bool(conversions)
     what = "" if outside else call.read
@@ -237,6 +239,8 @@ def print_(
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
     if is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
         lengths = reads.check_strings(call, format)
         if buffer is not None:
             reads.write_text(call, format, buffer, limit, lengths)

@@ -21,7 +21,7 @@ from certus.frontend.c.ir.instructions import Local, Symbol
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import PointerType, word_set
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory, reads
+from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
 from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be
 from certus.frontend.c.model.checks import check, end, inspected, is_checked
@@ -400,7 +400,9 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
     if is_checked(body, "read"):
-        reads.check_reads(called, function.signature)
+        from certus.frontend.c.model.reads import check_reads
+
+        check_reads(called, function.signature)
     function.meaning(called)
     if c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_variables(body)

@@ -21,6 +21,7 @@ from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import formats, nondeterminism
 from certus.frontend.c.model.c_types import HANDLE, STRING, reads_of
 from certus.frontend.c.model.checks import check
+from certus.frontend.c.model.effects import EXTENTS
 from certus.frontend.c.model.formats import Conversion
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
@@ -172,15 +173,6 @@ def _maximum(a: Expr, b: Expr) -> Expr:
 
 # ------------------------------------------------------------------------------------ other functions
 
-# Sizes in bytes of types that functions read or write: ILP32, LP64.
-EXTENTS: Final[dict[str, tuple[int, int]]] = {
-    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
-    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
-    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
-    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
-    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
-    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
-}
 # Objects of known types that functions read: the number of the argument, and the type; `?`: it may be null.
 OBJECTS: Final[dict[str, tuple[int, str]]] = {
     **dict.fromkeys(("localtime", "gmtime", "ctime", "localtime_r", "gmtime_r", "ctime_r"), (0, "time_t")),
