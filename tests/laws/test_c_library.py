@@ -62,6 +62,37 @@ void three(void) {
 int main(void) { switch (__VERIFIER_nondet_uint()) {
     case 0: one(); break; case 1: two(); break; case 2: three(); break; } }
 """
+MEMORY = """
+typedef __SIZE_TYPE__ size_t;
+void *memmove(void *, const void *, size_t), *mempcpy(void *, const void *, size_t);
+void bcopy(const void *, void *, size_t), bzero(void *, size_t);
+static char memory[16], other[16];
+static void shown(const void *result) {
+    observe((const char *)result - memory);
+    for (int i = 0; i < 16; i++) observe(memory[i]);
+}
+void one(void) {
+    for (int i = 0; i < 16; i++) memory[i] = i;
+    unsigned to = __VERIFIER_nondet_uchar() % 8, from = __VERIFIER_nondet_uchar() % 8;
+    size_t count = __VERIFIER_nondet_uchar() % 9;
+    shown(memmove(memory + to, memory + from, count));
+    bcopy(memory + from, memory + to, count), shown(memory);
+    observe((char *)mempcpy(other, memory + to, count) - other);
+    shown(memcpy(memory + 1, other, count));
+    shown(memset(memory + to, __VERIFIER_nondet_int(), count));
+    bzero(memory + from, count), shown(memory);
+}
+void two(void) {
+    void *(*copy)(void *, const void *, size_t) = __VERIFIER_nondet_int() > 0 ? memmove : mempcpy;
+    void *(*fill)(void *, int, size_t) = memset;
+    void (*reversed)(const void *, void *, size_t) = bcopy;
+    for (int i = 0; i < 16; i++) memory[i] = i;
+    size_t count = __VERIFIER_nondet_uchar() % 9;
+    shown(copy(memory, memory + 8, count)), shown(fill(memory + 2, 260, count));
+    reversed(memory, memory + 3, count), shown(memory);
+}
+int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 1: two(); break; } }
+"""
 WIDE = """
 typedef __SIZE_TYPE__ size_t;
 typedef __WCHAR_TYPE__ wide;
@@ -253,6 +284,7 @@ int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 
     ("text", "programs"),
     [
         pytest.param(STRINGS, 3, id="strings"),
+        pytest.param(MEMORY, 2, id="memory"),
         pytest.param(WIDE, 1, id="wide strings"),
         pytest.param(CHARACTERS, 2, id="characters"),
         pytest.param(NUMBERS, 2, id="numbers and bits"),

@@ -11,11 +11,12 @@ from typing import Final
 
 from certus.frontend.c.ir.types import word_set
 
-SETTING_ERRNO: Final = ("math.c",)  # files of models after which `errno` may have any value
+# Files of models after which `errno` may have any value, as after all functions without a model.
+SETTING_ERRNO: Final = ("math.c", None)
 CHECKED_FILE: Final = "arithmetic.c"  # the only file that is compiled with the checks of the property
-MODELS: Final = (
-    ("memory.c", "*(**i) memcpy mempcpy memmove v(**i) bcopy *(**ii) memccpy *(*ii) memset memchr memrchr"),
-    ("memory.c", "v(*i) bzero i(**i) memcmp *(*i) rawmemchr *(*i*i) memmem"),
+MODELS: Final = (  # file, signatures and names; `model/library.py` lowers those without a file
+    ("", "*(**i) memcpy mempcpy memmove v(**i) bcopy *(*ii) memset v(*i) bzero"),
+    ("memory.c", "*(**ii) memccpy *(*ii) memchr memrchr i(**i) memcmp *(*i) rawmemchr *(*i*i) memmem"),
     ("string.c", "i(p) strlen i(pi) strnlen p(pp) stpcpy strcpy strcat strpbrk strstr strcasestr strsep"),
     ("string.c", "p(pp) strtok p(ppi) stpncpy strncpy strncat p(pi) strndup strchr strchrnul strrchr"),
     ("string.c", "p(p) strdup i(pp) strcmp strcasecmp strspn strcspn i(ppi) strncmp strncasecmp"),
@@ -23,31 +24,33 @@ MODELS: Final = (
     ("ctype.c", "i(i) isalnum isalpha isascii isblank iscntrl isdigit isgraph islower isprint ispunct"),
     ("ctype.c", "i(i) isspace isupper isxdigit toascii tolower toupper"),
     ("ctype.c", "p() __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc"),
-    ("stdlib.c", "p() __errno_location i(ppi) strtol strtoll strtoul strtoull strtoimax strtoumax"),
+    ("stdlib.c", "p() __errno_location i(ppi) strtol strtoll strtoul strtoull"),
     ("stdlib.c", "i(ppi) __isoc23_strtol __isoc23_strtoll __isoc23_strtoul __isoc23_strtoull"),
     ("stdlib.c", "i(p) atoi atol atoll i(ppii) __strtol_internal __strtoul_internal"),
     ("stdlib.c", "v(*iiF) qsort *(**iiF) bsearch"),
-    (CHECKED_FILE, "i(i) abs labs llabs imaxabs ffs ffsl ffsll htonl ntohl h(i) htons ntohs"),
-    (CHECKED_FILE, "s(ii) div ldiv lldiv imaxdiv"),
+    (CHECKED_FILE, "i(i) abs labs llabs ffs ffsl ffsll htonl h(i) htons"),
+    (CHECKED_FILE, "s(ii) div ldiv lldiv"),
     ("wchar.c", "i(p) wcslen i(pi) wcsnlen p(ppi) wmemcpy wmemmove wcsncpy wcsncat p(pii) wmemset wmemchr"),
     ("wchar.c", "i(ppi) wmemcmp wcsncmp p(pp) wcscpy wcscat wcsstr wcspbrk i(pp) wcscmp"),
     ("wchar.c", "i(pp) wcsspn wcscspn p(pi) wcschr wcsrchr"),
-    ("world.c", "i(F) atexit"),
+    ("world.c", "i(F) atexit f(ii) difftime"),
     ("math.c", "f(fp) frexp frexpf modf modff f(fi) ldexp ldexpf scalbn scalbnf scalbln scalblnf"),
     ("math.c", "f(ff) nextafter nextafterf f(f) logb logbf i(f) ilogb ilogbf"),
     ("classes.c", "i(f) isnan isnanf isnanl isinf isinff isinfl finite finitef finitel __signbit __signbitf"),
-    ("classes.c", "i(f) __isnan __isnanf __isnanl __isinf __isinff __isinfl __finite __finitef __finitel"),
     ("classes.c", "i(f) __signbitl __fpclassify __fpclassifyf __fpclassifyl"),
-    ("classes.c", "i(f) __isnand __isinfd __signbitd __fpclassifyd"),
     ("complex.c", "f(f) creal crealf creall cimag cimagf cimagl conj conjf conjl cproj cprojf cprojl"),
     ("complex.c", "f(f) cabs cabsf cabsl carg cargf cargl"),
     ("complex.c", "__muldc3 __mulsc3 __mulxc3 __divdc3 __divsc3 __divxc3"),
-    ("time.c", "f(ii) difftime"),
 )
 OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name
     *("bzero __bzero", "stpcpy __stpcpy", "strdup __strdup", "strtok_r __strtok_r", "memcmp bcmp"),
     *("strchr index", "strrchr rindex", "strcmp strcoll", "wcscmp wcscoll", "strtoll strtoq"),
-    "strtoull strtouq",
+    *("strtoull strtouq", "strtoll strtoimax", "strtoull strtoumax", "llabs imaxabs", "lldiv imaxdiv"),
+    *("htonl ntohl", "htons ntohs"),
+    *("isnan __isnan", "isnanf __isnanf", "isnanl __isnanl", "isnan __isnand"),
+    *("isinf __isinf", "isinff __isinff", "isinfl __isinfl", "isinf __isinfd"),
+    *("finite __finite", "finitef __finitef", "finitel __finitel"),
+    *("__signbit __signbitd", "__fpclassify __fpclassifyd"),
 )
 # Functions with models that depend on the locale, and prefixes of those that also store the end of a number.
 OF_LOCALE: Final = """strcoll wcscoll strcasecmp strncasecmp strcasestr atoi atol atoll tolower toupper
@@ -99,6 +102,7 @@ def signed_names(text: str) -> Iterator[tuple[str, str]]:
 
 
 FILES: Final = {name: file for file, text in MODELS for name, _ in signed_names(text)}
+FILES.update({other: FILES[name] for name, other in map(str.split, OTHER_NAMES)})
 
 # functions and variables that only the lowering and other models mention
 INTERNAL: Final = (
@@ -106,6 +110,5 @@ INTERNAL: Final = (
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
     (re.compile(r"__certus_(?:arguments|run_registered|line)"), "world.c"),
     (re.compile("__certus_move_object"), "memory.c"),
-    (re.compile("__certus_(?:string|format)"), "string.c"),
-    (re.compile("__certus_wide_string"), "wchar.c"),
+    (re.compile("__certus_format"), "string.c"),
 )

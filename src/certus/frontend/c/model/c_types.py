@@ -116,7 +116,7 @@ def may_be(signature: str, result: str, parameters: str | None) -> bool:
     prototype (`int f();`) or not at all: then an `int` may stand for a pointer."""
     if not signature or (parameters is None and result == "i" and signature[0] in POINTERS):
         return True
-    taken = signature[2:-1].removesuffix("...")
+    taken = without_reads(signature)[2:-1].removesuffix("...")
     if result not in _RESULTS.get(signature[0], signature[0]):
         return False
     if parameters is None:

@@ -40,7 +40,7 @@ _HEAP: Final[tuple[tuple[str, Retained, str], ...]] = (
     (NOT_FREED, "freed", "every object on the heap has been freed"),
 )
 # Models whose accesses are valid: the caller checks the range, or the objects are the library's own.
-_TRUSTED: Final = re.compile(r"__certus_(?!line|string|wide_string|format).*|atexit")
+_TRUSTED: Final = re.compile(r"__certus_(?!line|format).*|atexit")
 _ESCAPED: Final = "escaped"  # the variable that is 1 if a function without a body has got a pointer
 
 

@@ -15,7 +15,7 @@ from certus.core.program import Load
 from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
-from certus.frontend.c.model.cells import UNROLLED, cells_at, words
+from certus.frontend.c.model.cells import cells_at, words
 from certus.frontend.c.model.checks import check, end, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
@@ -55,7 +55,7 @@ def effects(
     for write in writes:
         write(call)
     if is_checked(call.body, "read"):
-        from certus.frontend.c.model.reads import check_others
+        from certus.frontend.c.model.reads import check_others  # few programs need it
 
         check_others(call)
     if not returns:
@@ -80,24 +80,15 @@ def _through(call: LibraryCall, argument: int, write: Callable[[Expr], None], *,
 
 
 @with_options
-def some(call: LibraryCall, argument: int, *, null: bool = True) -> None:
-    """Write an unknown number of bytes where an argument points to."""
+def some(call: LibraryCall, argument: int, *, most: int | None = None, null: bool | None = None) -> None:
+    """Write an unknown number of bytes where an argument points to; at most as many as the argument `most`
+    says. Unless `null` says otherwise, the argument may be null if there is no `most`."""
 
-    def write(at: Expr) -> None:
-        nondeterminism.write_extent(call.body, call.arguments[argument], at, call.written)
+    def write(address: Expr) -> None:
+        count = None if most is None else call.integer(most)
+        nondeterminism.write_part(call.body, call.arguments[argument], address, call.written, count)
 
-    _through(call, argument, write, null=null)
-
-
-@with_options
-def up_to(call: LibraryCall, count: int, argument: int, *, null: bool = False) -> None:
-    """Write at most as many bytes as the argument `count` says."""
-
-    def write(at: Expr) -> None:
-        limit = call.integer(count)
-        nondeterminism.write_up_to(call.body, call.arguments[argument], at, limit, call.written)
-
-    _through(call, argument, write, null=null)
+    _through(call, argument, write, null=most is None if null is None else null)
 
 
 @with_options
@@ -109,10 +100,7 @@ def target(call: LibraryCall, argument: int, type_: str) -> None:
         check(body, address, size, "write")
         cells = cells_at(body.layout, body.roots.of(call.arguments[argument]), size)
         cells = cells if cells is not None else list(words(0, size))
-        if len(cells) <= UNROLLED:
-            nondeterminism.write_cells(body, address, cells, call.written)
-        else:
-            nondeterminism.write_bytes(body, address, build.integer(size), call.written)
+        nondeterminism.write_object(body, address, size, cells, call.written)
 
     _through(call, argument, write, null=type_.endswith("?"))
 
@@ -298,16 +286,16 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(*(target(n, "fd_set?") for n in (1, 2, 3)), target(4, "struct timeval?")), "i(irrrr) select"),
     (effects(some(1), target(2, "int?")), "i(iup) accept"),
     (effects(some(1), target(2, "int")), "i(iup) getsockname getpeername"),
-    (effects(up_to(2, argument=1), some(4), target(5, "int?")), "i(i*iiup) recvfrom"),
+    (effects(some(1, most=2), some(4), target(5, "int?")), "i(i*iiup) recvfrom"),
     (effects(line_buffer(0), target(1, "size_t")), "i(ppH) getline i(ppiH) getdelim __getdelim"),
     (effects(counts(0)), "v(p...) warn warnx"),
     (effects(new_object(0), counts(1)), "i(pp...) asprintf"),
     (effects(new_object(0), counts(None)), "i(pSa) vasprintf"),
-    (effects(up_to(2, argument=0)), "i(pSi) strxfrm"),
-    (effects(up_to(1, argument=0)), "i(piSr) strftime i(pi) gethostname getdomainname"),
-    (effects(up_to(1, argument=0, null=True), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
-    (effects(up_to(2, argument=1)), "i(Spi) readlink i(ipi) ttyname_r confstr"),
-    (effects(up_to(2, argument=1), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
+    (effects(some(0, most=2)), "i(pSi) strxfrm"),
+    (effects(some(0, most=1)), "i(piSr) strftime i(pi) gethostname getdomainname"),
+    (effects(some(0, most=1, null=True), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
+    (effects(some(1, most=2)), "i(Spi) readlink i(ipi) ttyname_r confstr"),
+    (effects(some(1, most=2), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
     (effects(some(0, null=False), result=same(0), input_null=True), "p(p) gets getwd"),
     (effects(some(0), result=same(0)), "p(p) tmpnam_r ctermid_r p(S) mktemp mkdtemp"),
     (effects(some(0)), "i(S) mkstemp i(Si) mkostemp i(pi) wctomb i(ppi) mbstowcs wcstombs"),

@@ -88,11 +88,9 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
 def _end_program(body: Body, unless: str) -> None:
     """End the execution in a function that does not return. It may call `exit`; `unless` says what may keep
     it from that."""
-    place = body.cursor.span, body.cursor.text
     if body.unit.symbols.mentions("atexit") or body.unit.destructors:
         body.bar_counterexamples(unless)
         body.unit.end_program(body)
-    body.cursor.span, body.cursor.text = place
     check_heap(body, unless)
     body.stop()
 
@@ -113,7 +111,7 @@ def _return_record(body: Body, operand: Operand, type_: Type) -> None:
         check(body, address, size, "write")
         nondeterminism.write_stretch(body, type_, 0, size, address, "")
     else:
-        nondeterminism.write_extent(body, operand, address, "")
+        nondeterminism.write_part(body, operand, address, "")
 
 
 def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
@@ -165,16 +163,9 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
         when_valid(body, first, length, write)
         return
     cells = _cells(debug, target, size)
-
-    def write_exactly() -> None:
-        if cells is not None:
-            nondeterminism.write_cells(body, address, cells, what)
-        else:
-            nondeterminism.write_bytes(body, address, build.integer(size), what)
-
-    around = partial(write_around, body, name, address, size)
-    exactly = partial(when_valid, body, address, size, write_exactly)
-    body.when(nondeterminism.maybe(body), exactly, around)
+    write = partial(nondeterminism.write_object, body, address, size, cells, what)
+    exactly = partial(when_valid, body, address, size, write)
+    body.when(nondeterminism.maybe(body), exactly, partial(write_around, body, name, address, size))
 
 
 def _named(body: Body, operand: Operand, root: Root, size: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ program; everything else counts as visible.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -212,11 +213,8 @@ def is_class(format: Format, a: Expr, mask: int) -> Expr:
         less_equal(format, least, size), less(format, size, constant(format.infinity, format))
     )
     quiet = build.ne(build.bit_and(a, constant(format.quiet, format)), constant(0, format))
-    conditions = [nan] if mask & 3 == 3 else []
-    if mask & 3 == 1:
-        conditions.append(build.and_(nan, build.not_(quiet)))
-    if mask & 3 == 2:
-        conditions.append(build.and_(nan, quiet))
+    nans = (build.FALSE, build.and_(nan, build.not_(quiet)), build.and_(nan, quiet), nan)
+    conditions = [nans[mask & 3]]
     for below, above, condition in ((4, 512, infinite), (8, 256, normal), (16, 128, small), (32, 64, zero)):
         if mask & below and mask & above:
             conditions.append(condition)
@@ -272,7 +270,7 @@ class VisibleNans:
     ) -> None:
         self._module = module
         self._computing, self._passing = computing, passing
-        self._sources: dict[Place, list[Place]] = {}  # from a place to those whose values come there
+        self._sources = defaultdict[Place, list[Place]](list)  # from a place to those whose values come there
         self._visible: set[Place] = set()
         self._types: dict[Place, Type] = {}  # of local variables
         self._work: list[Place] = []
@@ -284,7 +282,7 @@ class VisibleNans:
             if variable is not None and variable.initialiser is not None:
                 self._mentioned(module.initialiser(variable))
         while self._work:
-            for source in self._sources.get(self._work.pop(), ()):
+            for source in self._sources[self._work.pop()]:
                 self._see(source)
         self.any = bool(self._visible)
 
@@ -297,9 +295,10 @@ class VisibleNans:
             self._visible.add(place)
             self._work.append(place)
 
-    def _flow(self, source: Place | None, target: Place) -> None:
-        if source is not None:
-            self._sources.setdefault(target, []).append(source)
+    def _flow(self, home: str, operands: Iterable[Operand], target: Place) -> None:
+        """Note that the values of operands may come to a place."""
+        places = [(home, operand.name) for operand in operands if isinstance(operand, Local)]
+        self._sources[target] += places
 
     def _mentioned(self, constant: Operand | None) -> None:
         """See everything whose address a constant contains."""
@@ -313,9 +312,6 @@ class VisibleNans:
                 self._instruction(function.name, instruction)
 
     def _instruction(self, home: str, instruction: ir.Instruction) -> None:
-        def place(operand: Operand) -> Place | None:
-            return (home, operand.name) if isinstance(operand, Local) else None
-
         result = (home, instruction.name or "")
         match instruction:
             case ir.Load(pointer=pointer, type=type_):
@@ -323,24 +319,17 @@ class VisibleNans:
                 if variable is None or not isinstance(type_, FloatType):
                     self._use(home, (pointer,))
                 else:
-                    self._flow(variable, result)
+                    self._sources[result].append(variable)
             case ir.Store(value=value, pointer=pointer):
                 target = self._variable(home, pointer, value.type)
                 if target is None or not isinstance(value.type, FloatType):
                     self._use(home, (value, pointer))
                 else:
-                    self._flow(place(value), target)
-            case ir.Negate(operand=operand) | ir.Freeze(operand=operand):
-                self._flow(place(operand), result)
-            case ir.Select(condition=_, then=then, otherwise=otherwise):
-                self._flow(place(then), result)
-                self._flow(place(otherwise), result)
-            case ir.Phi(incoming=incoming):
-                for operand in incoming.values():
-                    self._flow(place(operand), result)
-            case ir.Return(value=value):
-                if value is not None:
-                    self._flow(place(value), (home, ""))
+                    self._flow(home, (value,), target)
+            case ir.Negate() | ir.Freeze() | ir.Select() | ir.Phi():  # nothing comes to a condition
+                self._flow(home, instruction.operands, result)
+            case ir.Return():
+                self._flow(home, instruction.operands, (home, ""))
             case ir.Convert(operation=operation, operand=operand):
                 if operation == "bitcast":
                     self._use(home, (operand,))
@@ -380,13 +369,12 @@ class VisibleNans:
             count = len(called.parameters)
             for operand, parameter in zip(operands, called.parameters, strict=False):
                 if isinstance(operand.type, FloatType) and operand.type is parameter.type:
-                    if isinstance(operand, Local):
-                        self._flow((home, operand.name), (name, parameter.name))
+                    self._flow(home, (operand,), (name, parameter.name))
                 else:
                     self._use(home, (operand,))
             self._use(home, operands[count:])
             if isinstance(call.result, FloatType):
-                self._flow((name, ""), result)
+                self._sources[result].append((name, ""))
             return
         self._use(home, others)
         if name.startswith("llvm.is.fpclass."):  # it may tell signalling NaNs from quiet ones
@@ -394,15 +382,10 @@ class VisibleNans:
             self._use(home, floating if masks not in ([0], [3]) else ())
         elif name.startswith("llvm.copysign.") or name in ("copysign", "copysignf", "copysignl"):
             self._use(home, floating[1:])
-            self._pass(home, floating[:1], result)
+            self._flow(home, floating[:1], result)
         elif name.startswith("llvm.fabs.") or name in self._passing:
-            self._pass(home, floating, result)
+            self._flow(home, floating, result)
         elif not name.startswith("llvm.") and name not in self._computing:
             self._use(home, floating)
         if any(isinstance(each.type, VectorType) for each in operands):
             self._use(home, operands)
-
-    def _pass(self, home: str, operands: Iterable[Operand], result: Place) -> None:
-        for operand in operands:
-            if isinstance(operand, Local):
-                self._flow((home, operand.name), result)

@@ -31,11 +31,9 @@ from certus.frontend.c.model.terms import Pieces, Value
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-# Functions of the models that look at what they read; `__certus_string` is what `printf` does with strings.
+# Functions of the models that look at what they read.
 _MEMBERS: Final = "which members of a record that is passed in registers have a value"
-_READING: Final = re.compile(
-    r"(str|stp|wcs|wmem(?!cpy|move)|mem(?!cpy|move|pcpy)|rawmem|ato)\w*|__certus_(wide_)?string"
-)
+_READING: Final = re.compile(r"(str|stp|wcs|wmem(?!cpy|move)|mem|rawmem|ato)\w*")
 
 
 class Initialisation:

@@ -150,7 +150,7 @@ def line(call: LibraryCall) -> None:
 
     def fail() -> Expr:
         what = "what `fgets` leaves when it fails"
-        nondeterminism.write_up_to(call.body, call.arguments[0], to, as_sort(size, INT), what)
+        nondeterminism.write_part(call.body, call.arguments[0], to, what, as_sort(size, INT))
         return NULL
 
     def succeed() -> Expr:
@@ -200,14 +200,14 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     call.define(result)
 
 
-def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str, source: str | None) -> None:
+def _scanned(body: Body, target: Operand, kind: str, size: int, what: str, source: str | None) -> None:
     """Write the value of a conversion: a number of `size` bytes, or text; `source` says where it comes from.
     No text denotes a signalling NaN."""
     address = address_of(body, target)
     if kind == "text" and size and is_checked(body, "write"):
-        nondeterminism.write_checked(body, address, build.integer(size), reads)
+        nondeterminism.write_checked(body, address, build.integer(size), what)
     elif kind != "text":
-        value = body.havoc(machine(8 * size, signed=False), source, reads)
+        value = body.havoc(machine(8 * size, signed=False), source, what)
         check(body, address, size, "write")
         if kind == formats.FLOATING:
             format = F32 if size == 4 else F64
@@ -218,7 +218,7 @@ def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str, sour
     elif (root := body.roots.of(target)) is not None and holds_pointers(root.type):
         raise Unmodelled("unsupported-library-function", "a pointer read by a function of the `scanf` family")
     else:
-        nondeterminism.write_extent(body, target, address, reads)
+        nondeterminism.write_part(body, target, address, what)
 
 
 def _try_again(call: LibraryCall, result: Expr) -> None:
@@ -246,11 +246,8 @@ def print_(
         lengths = reads.check_strings(call, format)
         if buffer is not None:
             reads.write_text(call, format, buffer, limit, lengths)
-    elif buffer is not None and limit is not None:
-        nondeterminism.write_up_to(
-            body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED
-        )
     elif buffer is not None:
-        nondeterminism.write_extent(body, call.operand(buffer), call.address(buffer), _PRINTED)
+        most = None if limit is None else call.integer(limit)
+        nondeterminism.write_part(body, call.operand(buffer), call.address(buffer), _PRINTED, most)
     formats.counts(format)(call)
     call.define_anything()

@@ -17,13 +17,13 @@ from certus.core.program import Access, Alloc, Assume
 from certus.core.terms import INT, Kind, machine
 from certus.core.vocabulary import ARGUMENT_BYTE, ARGUMENT_LENGTH, ASSUMING, READ, is_input
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
-from certus.frontend.c.ir.module import Module, Parameter
-from certus.frontend.c.ir.types import IntegerType, PointerType, word_set
+from certus.frontend.c.ir.instructions import Local, Symbol
+from certus.frontend.c.ir.module import Module
+from certus.frontend.c.ir.types import PointerType, word_set
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
-from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
+from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be
 from certus.frontend.c.model.checks import check, end, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
 from certus.frontend.c.model.folding import unspecified
@@ -47,15 +47,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the library; `name` is the name to show, `reads` what `c_types.reads_of` says. `passed`
-    are the numbers of the call's arguments that belong to the function, as in `0 2 ...`, where all later ones
-    do as well; empty: all. The checked variants (`__memcpy_chk`) of Clang and glibc have further arguments,
-    which do not matter."""
+    """A function of the library; `name` is the name to show. `passed` are the numbers of the call's arguments
+    that belong to the function, as in `0 2 ...`, where all later ones do as well; empty: all. The checked
+    variants (`__memcpy_chk`) of Clang and glibc have further arguments, which do not matter."""
 
     name: str
     signature: str
     meaning: Meaning
-    reads: tuple[tuple[int, str], ...] = ()
     passed: str = ""
 
     def arguments(self, passed: list[T]) -> list[T]:
@@ -87,9 +85,6 @@ class Model:
         if self.of_locale is not None and body.unit.symbols.mentions("setlocale", "uselocale"):
             self.of_locale(call)
             return
-        if symbol in ("memcpy", "memmove", "mempcpy", "bcopy", "memset", "bzero"):
-            _memory(call, symbol)
-            return
         if self.callback is not None:
             compare = call.operand(self.callback)
             quiet = isinstance(compare, Symbol) and only_reads(body.unit, body.module, compare.name)
@@ -97,10 +92,7 @@ class Model:
         if c_models.FILES.get(symbol) == "ctype.c" and symbol.startswith("is") and is_checked(body, "read"):
             _check_character(call)
         callee = body.unit.model(f"{symbol}{element_width(call)}" if self.elements else symbol)
-        assert callee.function is not None
-        parameters = callee.function.parameters
-        bits = [body.layout.pointer_bits] * len(parameters)
-        if len(call.arguments) == len(bits) and all(map(_fits, call.arguments, parameters, bits)):
+        if len(call.arguments) == len(callee.signature.cells):
             direct(body, call.instruction, callee)
         else:
             external_calls.call(body, call.instruction, call.name, of_library=True)
@@ -116,30 +108,25 @@ def _check_character(call: LibraryCall) -> None:
         call.body.claim(inside, READ, f"{call.body.cursor.text} gets a character or EOF")
 
 
-def _fits(argument: Operand, parameter: Parameter, bits: int) -> bool:
-    """Return whether an argument has the type of the parameter, or is an integer that a function without a
-    prototype can take as well, since both are in one register or slot of `bits` bits: a wider argument
-    loses its high bits, a narrower one must be a natural constant."""
-    own, wanted = argument.type, parameter.type
-    if own is wanted or not (isinstance(own, IntegerType) and isinstance(wanted, IntegerType)):
-        return own is wanted
-    natural = isinstance(argument, Integer) and argument.value >= 0
-    return max(own.bits, wanted.bits) <= bits and (own.bits > wanted.bits or natural)
-
-
-def _memory(call: LibraryCall, name: str) -> None:
-    """Copy or fill memory; cell by cell, where the objects are known."""
-    body, operands = call.body, call.arguments
-    to = 1 if name == "bcopy" else 0
-    if name in ("memset", "bzero"):
-        byte = build.constant(0, U8) if name == "bzero" else call.term(1)
-        memory.fill(body, operands[0], as_sort(byte, U8), call.term(-1))
-    else:
-        overlapping = name in ("memmove", "bcopy")
-        memory.copy(body, operands[to], operands[1 - to], call.term(2), overlapping=overlapping)
+@with_options
+def copy(
+    call: LibraryCall, *, to: int = 0, source: int = 1, overlapping: bool = False, past: bool = False
+) -> None:
+    """Copy memory; cell by cell, where the objects are known. The result is the target or, with `past`, the
+    end of the copy."""
+    memory.copy(call.body, call.operand(to), call.operand(source), call.term(2), overlapping=overlapping)
     if call.instruction.name is not None:
         address = call.address(to)
-        call.define(build.add(address, call.integer(2)) if name == "mempcpy" else address)
+        call.define(build.add(address, call.integer(2)) if past else address)
+
+
+@with_options
+def fill(call: LibraryCall, byte: int | None = None) -> None:
+    """Fill memory with the argument `byte`, or with zeros; the last argument is the size."""
+    value = build.constant(0, U8) if byte is None else call.term(byte)
+    memory.fill(call.body, call.operand(0), as_sort(value, U8), call.term(-1))
+    if call.instruction.name is not None:
+        call.define(call.address(0))
 
 
 # --------------------------------------------------------------------------- the end of the execution
@@ -171,9 +158,7 @@ def exit_(
 
     def leave() -> None:
         if registered:
-            place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
-            body.cursor.span, body.cursor.text = place
         end(body)
 
     body.when(build.TRUE if status is None else truth(call.term(status)), leave)
@@ -281,6 +266,16 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
 )
 
 
+_IN_MEMORY: Final[dict[str, Meaning]] = {
+    "memcpy": copy(),
+    "mempcpy": copy(past=True),
+    "memmove": copy(overlapping=True),
+    "bcopy": copy(to=1, source=0, overlapping=True),
+    "memset": fill(byte=1),
+    "bzero": fill(),
+}
+
+
 def _functions() -> dict[str, Function]:
     functions: dict[str, Function] = {}
     of_locale = c_models.OF_LOCALE.split()
@@ -293,10 +288,10 @@ def _functions() -> dict[str, Function]:
         number = symbol.startswith(c_models.NUMBERS_OF_LOCALE) and c_models.FILES[symbol] == "stdlib.c"
         other = _REFUSED if signature[:1] in POINTERS else ANY
         locale = effects(end_pointer) if number else other if name in of_locale else None
-        functions[name] = Function(name, signature, Model(symbol, locale))
+        functions[name] = Function(name, signature, _IN_MEMORY.get(symbol) or Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):
-            functions[name] = Function(name, without_reads(signature), meaning, reads_of(signature))
+            functions[name] = Function(name, signature, meaning)
     for passed, names in c_models.CHECKED_VARIANTS:
         functions |= {f"__{name}_chk": replace(functions[name], passed=passed) for name in names.split()}
     return functions
@@ -320,7 +315,7 @@ def builtin_flags(module: Module) -> list[str]:
     functions = [each for each in module.functions.values() if each.name in FUNCTIONS]
     for each in functions:
         function = FUNCTIONS[each.name]
-        typed = isinstance(function.meaning, Model) or function.signature[:1] in POINTERS
+        typed = function.name in c_models.FILES or function.signature[:1] in POINTERS
         if typed and each.type.variadic and not each.type.parameters and not each.defined:
             return ["-fbuiltin", *(f"-fno-builtin-{own.name}" for own in functions if own.defined)]
     return []
@@ -419,12 +414,12 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if arguments is not instruction.arguments or truncated:
         plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
-    if is_checked(body, "read") and not isinstance(function.meaning, Model):
+    if is_checked(body, "read"):
         from certus.frontend.c.model.reads import check_reads
 
-        check_reads(called, function.reads)
+        check_reads(called, function.signature)
     function.meaning(called)
-    if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
+    if c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_variables(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])

@@ -31,7 +31,8 @@ def known(format: Format, name: str, args: Sequence[Expr], result: Expr) -> Know
     facts = _Facts(format, result, args)
     if len(args) == 1:
         facts.nan_if(build.not_(facts.is_number(args[0])))
-    _KNOWN[name](facts)
+    if name in _KNOWN:
+        _KNOWN[name](facts)
     return Known(facts.exact, build.conjunction(facts.bounds))
 
 
@@ -161,10 +162,6 @@ def _angle(b: _Facts) -> None:
     b.exact.append((build.and_(b.equal(y, b.zero), rightwards), y))
 
 
-def _anything(_: _Facts) -> None:
-    """Add nothing to what holds for all functions."""
-
-
 _KNOWN: Final[dict[str, Callable[[_Facts], None]]] = {
     "sin": lambda b: _periodic(b, name="sin"),
     "cos": lambda b: _periodic(b, name="cos"),
@@ -183,5 +180,4 @@ _KNOWN: Final[dict[str, Callable[[_Facts], None]]] = {
         ("sinh", "asinh", "atanh", "cbrt", "expm1", "log1p"), lambda b: b.exactly(b.zero, b.args[0])
     ),
     "cosh": lambda b: b.exactly(b.zero, b.one),
-    **dict.fromkeys(("acosh", "erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), _anything),
 }

@@ -88,12 +88,7 @@ BOUNDED: Final = {  # the number of operands
     **dict.fromkeys(_OF_ONE_OPERAND.split(), 1),
     **dict.fromkeys(("atan2", "pow", "hypot"), 2),
 }
-
-
-_COUNTS: Final = {
-    **{name: count for name, (count, _) in _EXACT.items()},
-    **BOUNDED,
-}
+_COUNTS: Final = {name: count for name, (count, _) in _EXACT.items()} | BOUNDED
 
 
 def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
@@ -204,17 +199,13 @@ def _all(names: Iterable[str]) -> list[str]:
     return [f"{name}{suffix}" for name in names for suffix in ("", "f", "l")]
 
 
-def _table() -> tuple[tuple[Meaning, str], ...]:
-    return (
-        *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
-        (function, f"i(f) {' '.join(_all(_TO_INTEGER))}"),
-        (not_a_number, "f(p) nan nanf nanl"),
-        (set_rounding, "i(i) fesetround"),
-        (get_rounding, "i() fegetround"),
-    )
-
-
-MEANINGS: Final = _table()
+MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
+    *((function, f"f({'f' * count}) {' '.join(_all([name]))}") for name, count in _COUNTS.items()),
+    (function, f"i(f) {' '.join(_all(_TO_INTEGER))}"),
+    (not_a_number, "f(p) nan nanf nanl"),
+    (set_rounding, "i(i) fesetround"),
+    (get_rounding, "i() fegetround"),
+)
 
 # --------------------------------------------------------------------------------------- intrinsics
 
@@ -227,18 +218,12 @@ def is_float_intrinsic(name: str) -> bool:
     return re.search(r"\.f(?:16|32|64|80)\b", name) is not None
 
 
-def _plain_intrinsic(name: str) -> str:
-    """Return the name of the function that an intrinsic is, or a part of its own name."""
-    match = _INTRINSIC.match(name)
-    word = match[1] if match is not None else ""
-    return _INTRINSICS.get(word, word)
-
-
 def intrinsic(
     body: Body, name: str, args: Operands, types: Sequence[Type], result: Type, register: str | None
 ) -> Expr:
     """Return the result of an intrinsic on floating-point numbers, which gets the name `register`."""
-    word, format = _plain_intrinsic(name), floats.format_of(types[0])
+    match, format = _INTRINSIC.match(name), floats.format_of(types[0])
+    word = "" if match is None else _INTRINSICS.get(match[1], match[1])
     operands = [
         floats.pattern(a, format) for a, t in zip(args, types, strict=True) if isinstance(t, FloatType)
     ]

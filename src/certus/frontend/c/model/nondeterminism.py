@@ -159,16 +159,21 @@ def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 
         run_model(body, "__certus_input1", (address, build.scale(width, count)))
 
 
+def write_object(
+    body: Body, address: Expr, size: int, cells: list[Cell] | None, what: str, width: int = 1
+) -> None:
+    """Give an object arbitrary contents: cell by cell, if its cells are known and few, or else by elements of
+    `width` bytes."""
+    if cells is not None and len(cells) <= UNROLLED:
+        write_cells(body, address, cells, what)
+    else:
+        write_bytes(body, address, build.integer(size // width), what, width)
+
+
 def write_some(body: Body, address: Expr, what: str) -> None:
     """Give an unknown number of bytes from `address` on arbitrary contents, if they are valid."""
     count = any_count(body, what or "how much is written")
     when_valid(body, address, count, lambda: write_bytes(body, address, count, what or "what is written"))
-
-
-def room_at(body: Body, pointer: Operand) -> int:
-    """Return the number of bytes of the object from a pointer on; 0 if it is not known."""
-    root = body.roots.of(pointer)
-    return 0 if root is None or not root.whole else body.layout.size(root.type) - root.offset
 
 
 def make_number(body: Body, address: Expr) -> None:
@@ -177,42 +182,32 @@ def make_number(body: Body, address: Expr) -> None:
     body.registers.assign(number, as_sort(address, U8))
 
 
-def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
-    """Give the whole object that a pointer leads to arbitrary contents; some bytes, if the object is not
-    known. If accesses are checked, it is any number of bytes: no counterexample depends on it, and no proof
-    can bound it."""
+def write_part(body: Body, pointer: Operand, address: Expr, what: str, most: Expr | None = None) -> None:
+    """Give at most `most` bytes of the object that a pointer leads to arbitrary contents; without `most` the
+    whole object, or some bytes if it is not known. If accesses are checked, or if the object may have less
+    room, it is any number of bytes: no counterexample depends on it, and without `most` no proof can bound
+    it."""
+    root = body.roots.of(pointer)
+    room = 0 if root is None or not root.whole else body.layout.size(root.type) - root.offset
     if is_checked(body, "write"):
-        write_checked(body, address, None, what)
-        return
-    root, room = body.roots.of(pointer), room_at(body, pointer)
-    if root is None or room <= 0:
+        write_checked(body, address, most, what)
+    elif most is not None:
+        everything = partial(write_bytes, body, address, most, what)
+        if most.kind is Kind.CONST and int(most.value) <= room:
+            everything()
+        else:
+            body.when(maybe(body), everything, partial(write_checked, body, address, most, what))
+    elif root is None or room <= 0:
         write_some(body, address, what)
-        return
-    write_stretch(body, root.type, root.offset, room, address, what)
+    else:
+        write_stretch(body, root.type, root.offset, room, address, what)
 
 
 def write_stretch(body: Body, type_: Type, start: int, size: int, address: Expr, what: str) -> None:
     """Give `size` bytes from `start` in an object of this type arbitrary contents; they begin at
     `address`."""
     cells = cells_between(body.layout, type_, start, size)
-    if cells is not None and len(cells) <= UNROLLED:
-        write_cells(body, address, cells, what)
-        return
-    width = loop_width(element(body.layout, type_), size)
-    write_bytes(body, address, build.integer(size // width), what, width)
-
-
-def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: str) -> None:
-    """Give at most `count` bytes arbitrary contents. If the object may have less room, only proofs consider
-    how far it is filled."""
-    if is_checked(body, "write"):
-        write_checked(body, address, count, what)
-        return
-    if count.kind is Kind.CONST and int(count.value) <= room_at(body, pointer):
-        write_bytes(body, address, count, what)
-        return
-    everything = partial(write_bytes, body, address, count, what)
-    body.when(maybe(body), everything, partial(write_checked, body, address, count, what))
+    write_object(body, address, size, cells, what, loop_width(element(body.layout, type_), size))
 
 
 def renew_variables(body: Body) -> None:

@@ -13,7 +13,6 @@ from certus.frontend.c.ir.instructions import Binary, Compare, Convert, Store
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.cells import path
-from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value, sort_of
 
 if TYPE_CHECKING:
@@ -188,10 +187,7 @@ def variable_at(body: Body, pointer: ir.Operand) -> Expr | None:
     """Return the variable that an access through a pointer is an access to, if there is one."""
     if isinstance(pointer, ir.Local) and body.function is not None:
         slot = body.locals.slots.get(pointer.name)
-        if slot is not None:
-            return slot.variable
-        definition = body.flow.definition(pointer)
-        pointer = (None if definition is None else thread_local(definition)) or pointer
+        return None if slot is None else slot.variable
     if isinstance(pointer, ir.Symbol):
         return body.unit.symbols.scalar(body.module, pointer.name)
     return None

@@ -19,7 +19,7 @@ from certus.core import build
 from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import formats, nondeterminism
-from certus.frontend.c.model.c_types import HANDLE, STRING
+from certus.frontend.c.model.c_types import HANDLE, STRING, reads_of
 from certus.frontend.c.model.checks import check
 from certus.frontend.c.model.effects import EXTENTS
 from certus.frontend.c.model.formats import Conversion
@@ -62,7 +62,7 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
             if literal is not None:
                 lengths[each.argument] = _minimum(most, build.integer(len(literal)))
                 continue
-            model = "__certus_wide_string" if wide else "__certus_string"
+            model = "wcsnlen" if wide else "strnlen"
             length = run_model(body, model, (call.address(each.argument), most))
             if not wide and length is not None:
                 lengths[each.argument] = as_sort(length, INT)
@@ -79,7 +79,7 @@ def _most_read(call: LibraryCall, string: Conversion) -> Expr:
 
 def check_string(body: Body, address: Expr) -> None:
     """Check the string at an address."""
-    run_model(body, "__certus_string", (address, _LONGEST))
+    run_model(body, "strnlen", (address, _LONGEST))
 
 
 # ----------------------------------------------------------------------------------- bytes written
@@ -196,10 +196,10 @@ _FORMATS: Final = {
 }
 
 
-def check_reads(call: LibraryCall, reads: tuple[tuple[int, str], ...]) -> None:
-    """Check what a call reads: `reads` is what the signature says (`c_types.reads_of`)."""
+def check_reads(call: LibraryCall, signature: str) -> None:
+    """Check what a call of a function with this signature reads."""
     objects = (OBJECTS[call.name],) if call.name in OBJECTS else ()
-    for number, what in (*reads, *objects):
+    for number, what in (*reads_of(signature), *objects):
         if number >= len(call.arguments):
             continue
         read = partial(_read, call.body, what.removesuffix("?"))

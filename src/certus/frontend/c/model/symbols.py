@@ -14,7 +14,7 @@ from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind
 from certus.frontend.c.compile import LibraryModels
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
-from certus.frontend.c.ir.instructions import Local, Operand, Symbol, symbols_in
+from certus.frontend.c.ir.instructions import Operand, Symbol, symbols_in
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
 from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type, last_array
 from certus.frontend.c.model.c_types import shape_of
@@ -68,34 +68,16 @@ class SymbolUsage:
         return self._addressed[id(module)]
 
     def _take_addresses(self, module: Module, function: Function, addressed: set[str]) -> None:
-        local: dict[str, str] = {}  # results of `llvm.threadlocal.address`
         for block in module.blocks(function):
             for instruction in block.instructions:
-                if not local and "@" not in instruction.text:
-                    continue
-                symbol = thread_local(instruction)
-                if symbol is not None:
-                    local[instruction.name or ""] = symbol.name
+                if "@" not in instruction.text:
                     continue
                 for number, operand in enumerate(instruction.operands):
-                    names = list(symbols_in(operand))
-                    if isinstance(operand, Local) and operand.name in local:
-                        names.append(local[operand.name])
-                    direct = len(names) == 1 and isinstance(operand, Symbol | Local)
-                    if not (direct and _is_access(module, instruction, number, names[0])):
-                        addressed.update(names)
+                    name = operand.name if isinstance(operand, Symbol) else ""
+                    if not _is_access(module, instruction, number, name):
+                        addressed.update(symbols_in(operand))
                     elif "tbaa" in instruction.attached:
-                        self.accesses[names[0]] = module.debug.accessed(instruction.attached["tbaa"])
-
-
-def thread_local(instruction: ir.Instruction) -> Symbol | None:
-    """Return the variable whose address in the present thread an instruction computes."""
-    if not isinstance(instruction, ir.Call) or not isinstance(instruction.callee, Symbol):
-        return None
-    if not instruction.callee.name.startswith("llvm.threadlocal.address"):
-        return None
-    operand = instruction.arguments[0].operand
-    return operand if isinstance(operand, Symbol) else None
+                        self.accesses[name] = module.debug.accessed(instruction.attached["tbaa"])
 
 
 def _is_access(module: Module, instruction: ir.Instruction, number: int, name: str) -> bool:

@@ -184,9 +184,11 @@ class Unit:
 
     def end_program(self, body: Body) -> None:
         """Run the functions that `atexit` registered, if the program uses `atexit`, and the destructors."""
+        place = body.cursor.span, body.cursor.text
         if self.symbols.mentions("atexit"):
             run_model(body, "__certus_run_registered", ())
         self.call_all(body, self.destructors)
+        body.cursor.span, body.cursor.text = place
 
     def call_all(self, body: Body, names: Sequence[str]) -> None:
         """Call constructors or destructors."""

@@ -6,7 +6,6 @@
 int abs(int x) { return x < 0 ? -x : x; }
 long labs(long x) { return x < 0 ? -x : x; }
 long long llabs(long long x) { return x < 0 ? -x : x; }
-intmax_t imaxabs(intmax_t x) { return x < 0 ? -x : x; }
 
 #define DIVISION(name, type, result)                                                                                  \
     typedef struct { type quot, rem; } result;                                                                        \
@@ -15,13 +14,10 @@ intmax_t imaxabs(intmax_t x) { return x < 0 ? -x : x; }
 DIVISION(div, int, div_t)
 DIVISION(ldiv, long, ldiv_t)
 DIVISION(lldiv, long long, lldiv_t)
-DIVISION(imaxdiv, intmax_t, imaxdiv_t)
 
 int ffs(int x) { return __builtin_ffs(x); }
 int ffsl(long x) { return __builtin_ffsl(x); }
 int ffsll(long long x) { return __builtin_ffsll(x); }
 
 unsigned htonl(unsigned x) { return __builtin_bswap32(x); } /* x86 has the lowest byte first */
-unsigned ntohl(unsigned x) { return __builtin_bswap32(x); }
 unsigned short htons(unsigned short x) { return __builtin_bswap16(x); }
-unsigned short ntohs(unsigned short x) { return __builtin_bswap16(x); }

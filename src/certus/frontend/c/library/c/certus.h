@@ -13,8 +13,6 @@
 
 typedef __SIZE_TYPE__ size_t;
 typedef __WCHAR_TYPE__ wchar_t;
-typedef __INTMAX_TYPE__ intmax_t;
-typedef __UINTMAX_TYPE__ uintmax_t;
 typedef unsigned char byte;
 
 /* The lowering gives these their meaning. Any value of the result's type: `unspecified` ones C leaves open, so that

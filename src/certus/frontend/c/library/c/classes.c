@@ -9,9 +9,6 @@
         return __builtin_isfpclass(x, 512) ? 1 : __builtin_isfpclass(x, 4) ? -1 : 0;                                  \
     }                                                                                                                 \
     int finite##suffix(type x) { return __builtin_isfpclass(x, 504); }                                                \
-    int __isnan##suffix(type x) { return isnan##suffix(x); }                                                          \
-    int __isinf##suffix(type x) { return isinf##suffix(x); }                                                          \
-    int __finite##suffix(type x) { return finite##suffix(x); }                                                        \
     int __signbit##suffix(type x) { return truth(__builtin_signbit(x)); }                                             \
     int __fpclassify##suffix(type x)                                                                                  \
     {                                                                                                                 \
@@ -22,8 +19,3 @@
 CLASSES(double, )
 CLASSES(float, f)
 CLASSES(long double, l)
-
-int __isnand(double x) { return isnan(x); } /* names in another C library */
-int __isinfd(double x) { return isinf(x); }
-int __signbitd(double x) { return __signbit(x); }
-int __fpclassifyd(double x) { return __fpclassify(x); }

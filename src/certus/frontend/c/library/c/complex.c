@@ -14,7 +14,9 @@ long double hypotl(long double, long double), atan2l(long double, long double), 
 #define BOXED(suffix, x) copysign##suffix(is_infinite(x) ? 1 : 0, x)
 #define ZERO_IF_NAN(suffix, x) (is_nan(x) ? copysign##suffix(0, x) : (x))
 
-#define PARTS(type, suffix)                                                                                           \
+/* A product is (a + bi) * (c + di), where Annex G of the standard recovers infinities from parts that are NaN. A quotient
+ * has any value, since compilers compute it differently. */
+#define COMPLEX(type, suffix, product, quotient)                                                                      \
     static inline type _Complex of_parts##suffix(type real, type imaginary)                                           \
     {                                                                                                                 \
         type _Complex z;                                                                                              \
@@ -31,51 +33,27 @@ long double hypotl(long double, long double), atan2l(long double, long double), 
     {                                                                                                                 \
         if (!is_infinite(__real__ z) && !is_infinite(__imag__ z)) return z;                                           \
         return of_parts##suffix((type)__builtin_inf(), copysign##suffix(0, __imag__ z));                              \
-    }
-
-PARTS(double, )
-PARTS(float, f)
-PARTS(long double, l)
-
-/* (a + bi) * (c + di), where Annex G of the standard recovers infinities from parts that are NaN. */
-#define PRODUCT(type, suffix, name)                                                                                   \
-    type _Complex name(type a, type b, type c, type d)                                                                \
+    }                                                                                                                 \
+    type _Complex product(type a, type b, type c, type d)                                                             \
     {                                                                                                                 \
         type ac = a * c, bd = b * d, ad = a * d, bc = b * c, real = ac - bd, imaginary = ad + bc;                     \
-        _Bool again = 0;                                                                                              \
         if (!is_nan(real) || !is_nan(imaginary)) return of_parts##suffix(real, imaginary);                            \
-        if (is_infinite(a) || is_infinite(b)) {                                                                       \
-            a = BOXED(suffix, a), b = BOXED(suffix, b);                                                               \
-            c = ZERO_IF_NAN(suffix, c), d = ZERO_IF_NAN(suffix, d);                                                   \
-            again = 1;                                                                                                \
-        }                                                                                                             \
-        if (is_infinite(c) || is_infinite(d)) {                                                                       \
-            c = BOXED(suffix, c), d = BOXED(suffix, d);                                                               \
-            a = ZERO_IF_NAN(suffix, a), b = ZERO_IF_NAN(suffix, b);                                                   \
-            again = 1;                                                                                                \
-        }                                                                                                             \
-        if (!again && (is_infinite(ac) || is_infinite(bd) || is_infinite(ad) || is_infinite(bc))) {                   \
-            a = ZERO_IF_NAN(suffix, a), b = ZERO_IF_NAN(suffix, b);                                                   \
-            c = ZERO_IF_NAN(suffix, c), d = ZERO_IF_NAN(suffix, d);                                                   \
-            again = 1;                                                                                                \
-        }                                                                                                             \
-        if (!again) return of_parts##suffix(real, imaginary);                                                         \
+        _Bool first = is_infinite(a) || is_infinite(b), second = is_infinite(c) || is_infinite(d);                    \
+        if (!first && !second && !is_infinite(ac) && !is_infinite(bd) && !is_infinite(ad) && !is_infinite(bc))        \
+            return of_parts##suffix(real, imaginary);                                                                 \
+        if (first) a = BOXED(suffix, a), b = BOXED(suffix, b);                                                        \
+        if (second) c = BOXED(suffix, c), d = BOXED(suffix, d);                                                       \
+        a = ZERO_IF_NAN(suffix, a), b = ZERO_IF_NAN(suffix, b);                                                       \
+        c = ZERO_IF_NAN(suffix, c), d = ZERO_IF_NAN(suffix, d);                                                       \
         type infinity = (type)__builtin_inf();                                                                        \
         return of_parts##suffix(infinity * (a * c - b * d), infinity * (a * d + b * c));                              \
-    }
-
-PRODUCT(double, , __muldc3)
-PRODUCT(float, f, __mulsc3)
-PRODUCT(long double, l, __mulxc3)
-
-/* A quotient has any value, since compilers compute it differently. */
-#define QUOTIENT(type, suffix, name)                                                                                  \
+    }                                                                                                                 \
     type __certus_unknown_part##suffix(void);                                                                         \
-    type _Complex name(type a, type b, type c, type d)                                                                \
+    type _Complex quotient(type a, type b, type c, type d)                                                            \
     {                                                                                                                 \
         return of_parts##suffix(__certus_unknown_part##suffix(), __certus_unknown_part##suffix());                    \
     }
 
-QUOTIENT(double, , __divdc3)
-QUOTIENT(float, f, __divsc3)
-QUOTIENT(long double, l, __divxc3)
+COMPLEX(double, , __muldc3, __divdc3)
+COMPLEX(float, f, __mulsc3, __divsc3)
+COMPLEX(long double, l, __mulxc3, __divxc3)

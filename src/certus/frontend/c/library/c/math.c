@@ -61,19 +61,16 @@ int ilogbf(float x) { return ilogb(x); }
 double logb(double x) { return x == 0 ? -1 / (x * x) : special(x) ? x * x : exponent(x); }
 float logbf(float x) { return (float)logb(x); }
 
-double modf(double x, double *whole)
-{
-    double integer = __builtin_elementwise_trunc(x);
-    *whole = integer;
-    return x != x ? x + x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);
-}
+#define PARTS(type, suffix)                                                                                           \
+    type modf##suffix(type x, type *whole)                                                                            \
+    {                                                                                                                 \
+        type integer = __builtin_elementwise_trunc(x);                                                                \
+        *whole = integer;                                                                                             \
+        return x != x ? x + x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);                    \
+    }
 
-float modff(float x, float *whole)
-{
-    float integer = __builtin_elementwise_trunc(x);
-    *whole = integer;
-    return x != x ? x + x : __builtin_elementwise_copysign(x == integer ? 0 : x - integer, x);
-}
+PARTS(double, )
+PARTS(float, f)
 
 /* The next number in a direction: its bits, without the sign, differ by one. */
 #define NEXT(type, suffix, integer, bits, number)                                                                     \

@@ -1,5 +1,5 @@
-/* Objects: the functions on memory of <string.h>, and loops over elements of one, two, four and eight bytes, which the
- * lowering calls where it knows the elements of the objects, so that these keep their types. */
+/* Objects: functions on memory of <string.h>, and loops over elements of one, two, four and eight bytes. The lowering
+ * copies and fills objects with these loops; it knows the elements of the objects, so that these keep their types. */
 
 #include "certus.h"
 
@@ -43,32 +43,6 @@ void __certus_input1(byte *to, size_t count)
     for (size_t i = 0; i < count; i++) to[i] = __certus_input_byte();
 }
 
-void *memcpy(void *to, const void *from, size_t count)
-{
-    __certus_writable(to, count);
-    __certus_readable(from, count);
-    __certus_copy1(to, from, count);
-    return to;
-}
-
-void *mempcpy(void *to, const void *from, size_t count)
-{
-    __certus_writable(to, count);
-    __certus_readable(from, count);
-    __certus_copy1(to, from, count);
-    return (byte *)to + count;
-}
-
-void *memmove(void *to, const void *from, size_t count)
-{
-    __certus_writable(to, count);
-    __certus_readable(from, count);
-    __certus_move1(to, from, count);
-    return to;
-}
-
-void bcopy(const void *from, void *to, size_t count) { memmove(to, from, count); }
-
 void *memccpy(void *to, const void *from, int last, size_t count)
 {
     byte *t = to;
@@ -79,15 +53,6 @@ void *memccpy(void *to, const void *from, int last, size_t count)
     }
     return 0;
 }
-
-void *memset(void *to, int value, size_t count)
-{
-    __certus_writable(to, count);
-    __certus_fill1(to, (byte)value, count);
-    return to;
-}
-
-void bzero(void *to, size_t count) { memset(to, 0, count); }
 
 int memcmp(const void *a, const void *b, size_t count)
 {

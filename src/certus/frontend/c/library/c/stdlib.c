@@ -14,12 +14,13 @@ static inline int digit(char c)
 
 enum notation { OLD, C23 }; /* since C23 "0b" is a prefix of binary numbers */
 
-/* The number at the start of a text, modulo 2^64. What is larger than `most`, or below the negative of `least`,
- * sets errno; then `largest` or `smallest` is the result. As in glibc, a base that does not exist is an error. */
-static unsigned long long number(const char *text, char **end, int base, enum notation notation,
-                                 unsigned long long most, unsigned long long least,
-                                 unsigned long long largest, unsigned long long smallest)
+/* The number at the start of a text, modulo 2^64; the nearest one of the result's type, which has `size` bytes, and
+ * errno, if it is out of range. An unsigned type also has the negatives of its numbers. As in glibc, a base that does
+ * not exist is an error. */
+static unsigned long long number(const char *text, char **end, int base, enum notation notation, size_t size,
+                                 _Bool is_signed)
 {
+    unsigned long long most = ~0ull >> (64 - 8 * size) >> is_signed, least = most + is_signed;
     if (base < 0 || base == 1 || base > 36) {
         errno = EINVAL;
         return 0;
@@ -47,35 +48,26 @@ static unsigned long long number(const char *text, char **end, int base, enum no
         value = value * (unsigned)base + (unsigned)next;
     }
     if (end) *end = (char *)(at == first ? text : at);
-    if (exceeded) errno = ERANGE;
-    return exceeded ? negative ? smallest : largest : negative ? -value : value;
+    if (!exceeded) return negative ? -value : value;
+    errno = ERANGE;
+    return negative && is_signed ? -least : most;
 }
 
-#define MAXIMUM(type) ((unsigned long long)((unsigned type)-1 >> 1))
-#define SIGNED(name, type, notation)                                                                                  \
+#define NUMBER(name, type, notation)                                                                                  \
     type name(const char *text, char **end, int base)                                                                 \
     {                                                                                                                 \
-        unsigned long long most = MAXIMUM(type);                                                                      \
-        return (type)number(text, end, base, notation, most, most + 1, most, -most - 1);                              \
-    }
-#define UNSIGNED(name, type, notation)                                                                                \
-    unsigned type name(const char *text, char **end, int base)                                                        \
-    {                                                                                                                 \
-        unsigned long long most = (unsigned type)-1;                                                                  \
-        return (unsigned type)number(text, end, base, notation, most, most, most, most);                              \
+        return (type)number(text, end, base, notation, sizeof(type), (type)-1 < 0);                                   \
     }
 
-SIGNED(strtol, long, OLD)
-SIGNED(strtoll, long long, OLD)
-UNSIGNED(strtoul, long, OLD)
-UNSIGNED(strtoull, long long, OLD)
-SIGNED(__isoc23_strtol, long, C23)
-SIGNED(__isoc23_strtoll, long long, C23)
-UNSIGNED(__isoc23_strtoul, long, C23)
-UNSIGNED(__isoc23_strtoull, long long, C23)
+NUMBER(strtol, long, OLD)
+NUMBER(strtoll, long long, OLD)
+NUMBER(strtoul, unsigned long, OLD)
+NUMBER(strtoull, unsigned long long, OLD)
+NUMBER(__isoc23_strtol, long, C23)
+NUMBER(__isoc23_strtoll, long long, C23)
+NUMBER(__isoc23_strtoul, unsigned long, C23)
+NUMBER(__isoc23_strtoull, unsigned long long, C23)
 
-intmax_t strtoimax(const char *text, char **end, int base) { return strtoll(text, end, base); }
-uintmax_t strtoumax(const char *text, char **end, int base) { return strtoull(text, end, base); }
 long __strtol_internal(const char *text, char **end, int base, int group) { return strtol(text, end, base); }
 unsigned long __strtoul_internal(const char *text, char **end, int base, int group) { return strtoul(text, end, base); }
 

@@ -28,39 +28,21 @@ char *stpncpy(char *to, const char *from, size_t count)
     return to + length;
 }
 
-char *strndup(const char *s, size_t limit)
+static char *duplicate(const char *s, size_t length)
 {
-    size_t length = strnlen(s, limit);
     char *copy = malloc(length + 1);
     if (copy) copy_part(copy, s, length);
     return copy;
 }
 
-char *strdup(const char *s)
-{
-    size_t length = strlen(s);
-    char *copy = malloc(length + 1);
-    if (copy) copy_part(copy, s, length);
-    return copy;
-}
+char *strndup(const char *s, size_t limit) { return duplicate(s, strnlen(s, limit)); }
+char *strdup(const char *s) { return duplicate(s, strlen(s)); }
 
 /* ------------------------------------------------------------------------------------- comparisons */
 
 static inline int lower(char c) { return TO_LOWER((byte)c); }
 
-int strcasecmp(const char *a, const char *b)
-{
-    size_t i = 0;
-    while (a[i] && lower(a[i]) == lower(b[i])) i++;
-    return difference(lower(a[i]), lower(b[i]));
-}
-
-int strncasecmp(const char *a, const char *b, size_t limit)
-{
-    for (size_t i = 0; i < limit; i++)
-        if (lower(a[i]) != lower(b[i]) || !a[i]) return difference(lower(a[i]), lower(b[i]));
-    return 0;
-}
+COMPARISONS(strcasecmp, strncasecmp, strcasestr, lower)
 
 /* ---------------------------------------------------------------------------------------- searches */
 
@@ -68,16 +50,6 @@ char *strchrnul(const char *s, int wanted)
 {
     while (*s && *s != (char)wanted) s++;
     return (char *)s;
-}
-
-char *strcasestr(const char *s, const char *part)
-{
-    for (;; s++) {
-        size_t i = 0;
-        while (part[i] && lower(s[i]) == lower(part[i])) i++;
-        if (!part[i]) return (char *)s;
-        if (!s[i]) return 0;
-    }
 }
 
 /* ------------------------------------------------------------------------------------------ tokens */
@@ -118,14 +90,6 @@ char *strtok(char *s, const char *set)
 }
 
 /* ------------------------------------------------------------------------------------ for printing */
-
-/* Read a string, but at most `limit` characters of it. */
-size_t __certus_string(const char *s, size_t limit)
-{
-    size_t n = 0;
-    while (n < limit && s[n]) n++;
-    return n;
-}
 
 /* Whether a character is a flag, a part of the width or the precision, or a length of a conversion. */
 static inline _Bool modifies(char c)

@@ -55,19 +55,31 @@ CHARACTER *NAME(ncat)(CHARACTER *to, const CHARACTER *from, size_t limit)
 
 /* ------------------------------------------------------------------------------------- comparisons */
 
-int NAME(cmp)(const CHARACTER *a, const CHARACTER *b)
-{
-    size_t i = 0;
-    while (a[i] && a[i] == b[i]) i++;
-    return difference(CODE(a[i]), CODE(b[i]));
-}
+/* `cmp`, `ncmp` and `str` for strings whose characters have the numbers CODE(c). */
+#define COMPARISONS(cmp, ncmp, str, CODE)                                                                             \
+    int cmp(const CHARACTER *a, const CHARACTER *b)                                                                   \
+    {                                                                                                                 \
+        size_t i = 0;                                                                                                 \
+        while (a[i] && CODE(a[i]) == CODE(b[i])) i++;                                                                 \
+        return difference(CODE(a[i]), CODE(b[i]));                                                                    \
+    }                                                                                                                 \
+    int ncmp(const CHARACTER *a, const CHARACTER *b, size_t limit)                                                    \
+    {                                                                                                                 \
+        for (size_t i = 0; i < limit; i++)                                                                            \
+            if (CODE(a[i]) != CODE(b[i]) || !a[i]) return difference(CODE(a[i]), CODE(b[i]));                         \
+        return 0;                                                                                                     \
+    }                                                                                                                 \
+    CHARACTER *str(const CHARACTER *s, const CHARACTER *part)                                                         \
+    {                                                                                                                 \
+        for (;; s++) {                                                                                                \
+            size_t i = 0;                                                                                             \
+            while (part[i] && CODE(s[i]) == CODE(part[i])) i++;                                                       \
+            if (!part[i]) return (CHARACTER *)s;                                                                      \
+            if (!s[i]) return 0;                                                                                      \
+        }                                                                                                             \
+    }
 
-int NAME(ncmp)(const CHARACTER *a, const CHARACTER *b, size_t limit)
-{
-    for (size_t i = 0; i < limit; i++)
-        if (a[i] != b[i] || !a[i]) return difference(CODE(a[i]), CODE(b[i]));
-    return 0;
-}
+COMPARISONS(NAME(cmp), NAME(ncmp), NAME(str), CODE)
 
 /* ---------------------------------------------------------------------------------------- searches */
 
@@ -111,14 +123,4 @@ CHARACTER *NAME(pbrk)(const CHARACTER *s, const CHARACTER *set)
 {
     s += NAME(cspn)(s, set);
     return *s ? (CHARACTER *)s : 0;
-}
-
-CHARACTER *NAME(str)(const CHARACTER *s, const CHARACTER *part)
-{
-    for (;; s++) {
-        size_t i = 0;
-        while (part[i] && s[i] == part[i]) i++;
-        if (!part[i]) return (CHARACTER *)s;
-        if (!s[i]) return 0;
-    }
 }

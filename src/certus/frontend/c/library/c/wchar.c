@@ -40,10 +40,3 @@ wchar_t *wmemchr(const wchar_t *s, wchar_t wanted, size_t count)
         if (s[i] == wanted) return (wchar_t *)(s + i);
     return 0;
 }
-
-/* Read a string, but at most `limit` characters of it. */
-void __certus_wide_string(const wchar_t *s, size_t limit)
-{
-    for (size_t n = 0; n < limit && s[n]; n++)
-        ;
-}

@@ -1,4 +1,5 @@
-/* The program's surroundings: the arguments of `main`, functions that run at the end, a line of input. */
+/* The program's surroundings: the arguments of `main`, functions that run at the end, a line of input, the difference of
+ * two times. */
 
 #include "certus.h"
 
@@ -57,4 +58,11 @@ void __certus_line(char *to, int size)
         if (c == '\n' || !__certus_input_byte()) break;
     }
     to[length] = 0;
+}
+
+/* The difference as a mathematical integer, rounded once. */
+double difftime(long a, long b)
+{
+    unsigned long more = a, less = b;
+    return a < b ? -(double)(less - more) : (double)(more - less);
 }
