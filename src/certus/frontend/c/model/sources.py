@@ -270,17 +270,16 @@ class Cursor:
         self.block = ""
         self.number = 0
         self.probe: int | None = None
-        self._statement: Span | None = None
-        self._span: Span | None = None
-        self._text = ""
-        self._instruction: ir.Instruction | None = None  # its part of the source is not looked up yet
+        self.span: Span | None = None
+        self.text = ""
+        self.statement: Span | None = None
         self._location: int | None = None
+        self._present: Span | None = None  # the statement of the last instruction that has one
         self._begun: dict[Span, int] = {}  # the first node of each statement
         self._sequence = 0
 
     def move_to(self, instruction: ir.Instruction | None) -> None:
-        """Move to an instruction, or to the start of the function. Its part of the source is looked up when a
-        step needs it: many instructions take none."""
+        """Move to an instruction, or to the start of the function."""
         body = self._body
         if instruction is None:
             self.number, self._location = 0, None
@@ -290,66 +289,18 @@ class Cursor:
         if not body.unit.is_program(body.module):
             self.text = f"{body.name.lstrip('$')}(...)"
             return
-        if instruction.location is None:
-            self._find_statement()  # it continues what the last instruction did
-        self._instruction = instruction
         self.probe = body.unit.sources.probe(instruction.location)
+        written = body.unit.sources.written(instruction.location)
         if self.probe is not None:
-            written = body.unit.sources.written(instruction.location)
-            self._span, self._text = None if written is None else written.span, probe_kind(self.probe)
-            self._instruction = None
-
-    @property
-    def statement(self) -> Span | None:
-        self._look_up()
-        return self._statement
-
-    @statement.setter
-    def statement(self, statement: Span | None) -> None:
-        self._look_up()
-        self._statement = statement
-
-    @property
-    def span(self) -> Span | None:
-        self._look_up()
-        return self._span
-
-    @span.setter
-    def span(self, span: Span | None) -> None:
-        self._look_up()
-        self._span = span
-
-    @property
-    def text(self) -> str:
-        self._look_up()
-        return self._text
-
-    @text.setter
-    def text(self, text: str) -> None:
-        self._look_up()
-        self._text = text
-
-    def _look_up(self) -> None:
-        """Find the part of the source that the instruction stands for: a statement, or a part of it."""
-        body, instruction = self._body, self._instruction
-        if instruction is None:
+            self.span, self.text = None if written is None else written.span, probe_kind(self.probe)
             return
-        self._find_statement()
+        if written is not None:
+            self.span, self.text, self.statement = written.span, written.text, written.statement
+            self._present = written.statement if written.text else None
         if instruction.location is None:
             self.describe(_parameter(body, instruction))
         elif (find := finder(body, instruction)) is not None:
             self.describe(body.unit.sources.part(instruction.location, find))
-
-    def _find_statement(self) -> None:
-        """Find the statement that the instruction belongs to; it begins at the present node, if it is new."""
-        body, instruction = self._body, self._instruction
-        self._instruction = None
-        written = None if instruction is None else body.unit.sources.written(instruction.location)
-        if written is not None:
-            self._span, self._text, self._statement = written.span, written.text, written.statement
-            if written.text and written.statement not in self._begun:
-                self._begun[written.statement] = body.at
-                body.draft.starts[body.at] = written.statement
 
     def describe(self, words: tuple[Span | None, str] | None) -> None:
         """Set span and text of the next steps."""
@@ -375,8 +326,15 @@ class Cursor:
         around = body.unit.sources.part(self._location, Statements.enclosing_if)
         return None if around is None else self._begun.get(around[0])
 
+    def begin(self) -> None:
+        """Let the present statement begin at the present node, if it has not begun yet."""
+        if self._present is not None and self._present not in self._begun:
+            self._begun[self._present] = self._body.at
+            self._body.draft.starts[self._body.at] = self._present
+
     def order(self) -> tuple[int, int]:
         """Return the position of the next step among the steps of the function: the order of the text."""
+        self.begin()
         self._sequence += 1
         return self.number, self._sequence
 
