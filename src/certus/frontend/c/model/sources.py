@@ -298,6 +298,7 @@ class Cursor:
             self.span, self.text, self.statement = written.span, written.text, written.statement
             self._present = written.statement if written.text else None
         if instruction.location is None:
+            self.begin()
             self.describe(_parameter(body, instruction))
         elif (find := finder(body, instruction)) is not None:
             self.describe(body.unit.sources.part(instruction.location, find))
