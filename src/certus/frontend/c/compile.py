@@ -14,7 +14,7 @@ The flags matter more than anything else here:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -132,10 +132,10 @@ def compile_file(
     contents = path.read_bytes()
     data = contents if data is None else data
     text = without_markers(data)
-    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
+    asked = [each for each in property.split(",") if each in SANITIZERS]
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_check_flags(asked)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
-    asked = SANITIZERS.keys() & set(property.split(","))
     flags += () if kinds_of(property) else _NO_MARKERS
     changed = None if text == contents else text
 
@@ -174,14 +174,9 @@ def compile_file(
 _CHECKED: Final = ("-fno-sanitize-recover=all", "-fstrict-flex-arrays=2")
 
 
-def checked_by_clang(property: str) -> str:
-    """Return the property, or those of several kinds of checks, that sanitizers of Clang check."""
-    return ",".join(each for each in property.split(",") if each in SANITIZERS)
-
-
-def check_flags(property: str) -> list[str]:
+def _check_flags(asked: Iterable[str]) -> list[str]:
     """Return the flags that make Clang check a property, or kinds of checks."""
-    sanitizers = ",".join(SANITIZERS[each].flags for each in property.split(",") if each in SANITIZERS)
+    sanitizers = ",".join(SANITIZERS[each].flags for each in asked)
     trapping = (TRAPPING,) if "signed-integer-overflow" in sanitizers else ()
     return [f"-fsanitize={sanitizers}", *_CHECKED, *trapping] if sanitizers else []
 
@@ -237,8 +232,8 @@ class LibraryModels:
             return None
         module = self._modules.get(file)
         if module is None:
-            checks = checked_by_clang(self._property) if file == CHECKED_FILE else ""
-            module = self._modules[file] = Module(_compiled_model(file, self._model, checks), self._types)
+            property = self._property if file == CHECKED_FILE else ""
+            module = self._modules[file] = Module(_compiled_model(file, self._model, property), self._types)
         defined = name in module.functions and module.functions[name].defined
         return module if defined or name in module.globals else None
 
