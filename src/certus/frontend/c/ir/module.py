@@ -76,9 +76,9 @@ class Definition(Record):
             elif word in ("section", "partition", "gc"):
                 reader.at += 1
                 self.section = text_of(reader.take())
-            elif word[:1] == "!":
-                kind, number = reader.attachment()
-                self.debug = number if kind == "dbg" else self.debug
+            elif word[:1] == "!":  # metadata: `!kind !7`
+                kind, number = reader.take(), int(reader.take()[1:])
+                self.debug = number if kind == "!dbg" else self.debug
             else:
                 behind = reader.at
                 self.attributes |= reader.attributes()
@@ -215,10 +215,8 @@ class Module:
             if layout not in LAYOUTS:
                 raise NotUnderstood(f"the data layout {layout}")
             self.layout = Layout(LAYOUTS[layout])
-        elif (first, second) == ("target", "triple"):
-            reader.expect("=")
-            text_of(reader.take())
-        elif (first, second) == ("source_filename", "="):
+        elif (first, second) in (("target", "triple"), ("source_filename", "=")):
+            reader.accept("=")
             text_of(reader.take())
         else:
             raise NotUnderstood(f"`{first} {second}`")

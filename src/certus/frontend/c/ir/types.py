@@ -129,13 +129,6 @@ class Cursor:
             at += 1
         self.at = at
 
-    def attachment(self) -> tuple[str, int]:
-        """Read metadata attached to a symbol: `!kind !7`."""
-        kind, number = self.take(), self.take()
-        if kind[:1] != "!" or not kind[1:2].isalpha() or number[:1] != "!":
-            raise NotUnderstood(f"`{kind} {number}`")
-        return kind[1:], int(number[1:])
-
 
 # ------------------------------------------------------------------------------------------- types
 
