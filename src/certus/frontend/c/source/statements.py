@@ -276,7 +276,6 @@ class _Pass:
 # ----------------------------------------------------------------------------------------- statements
 
 LIMIT: Final = 160  # characters of a text
-_UNEVEN: Final = re.compile(r"\s\s|[^\S ]|/[/*]|\\|#|%:|<[:%]|[:%]>")  # text that `quoted` changes
 _MARKER: Final = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -338,15 +337,13 @@ class Statements:
             if self.parts[number].kind is Kind.FUNCTION:
                 break
 
-    def head(self, body: Part) -> Part | None:
-        """Return the head of the statement whose body, without braces, is a part."""
-        around = (each for each in self.before(body.first) if each.last < body.first <= each.end)
-        return next((each for each in around if each.kind is not Kind.FUNCTION), None)
+    def enclosing(self, token: int) -> Iterator[Part]:
+        """Yield the statements whose bodies contain a token, the innermost first, and the function."""
+        return (each for each in self.before(token) if each.last < token <= each.end)
 
     def enclosing_if(self, token: int) -> tuple[int, int] | None:
         """Return the range of the innermost `if` statement whose body contains a token."""
-        around = (each for each in self.before(token) if each.last < token <= each.end)
-        return next(((each.begin, each.end) for each in around if each.kind is Kind.IF), None)
+        return next(((each.begin, each.end) for each in self.enclosing(token) if each.kind is Kind.IF), None)
 
     def stretches(self, part: Part) -> list[tuple[int, int]]:
         """Return the first and last tokens of the three parts in the head of a `for`."""
@@ -445,21 +442,14 @@ class Statements:
 
     def quoted(self, first: int, last: int) -> str:
         """Return tokens as one line, without comments, cut to a limited length."""
-        tokens, pieces, length = self.tokens, list[str](), 0
-        if first <= last:
-            start = tokens.starts[first]
-            raw = tokens.text[start : min(tokens.ends[last], start + LIMIT + 1)]
-            if _UNEVEN.search(raw) is None:
-                return raw if len(raw) <= LIMIT else raw[: LIMIT - 3] + "..."
+        tokens, text = self.tokens, ""
         for number in range(first, last + 1):
             if number > first and tokens.starts[number] > tokens.ends[number - 1]:
-                pieces.append(" ")
-                length += 1
-            pieces.append(tokens.texts[number])
-            length += len(tokens.texts[number])
-            if length > LIMIT:
-                return "".join(pieces)[: LIMIT - 3] + "..."
-        return "".join(pieces)
+                text += " "
+            text += tokens.texts[number]
+            if len(text) > LIMIT:
+                return text[: LIMIT - 3] + "..."
+        return text
 
     def presumed(self, line: int) -> tuple[str, int]:
         """Return the file and the line that line markers claim for a line."""
