@@ -421,22 +421,19 @@ class Statements:
         """Return where the name declared at a token is visible: from the end of its declarator to the end of
         its block; for the head of a `for`, the whole loop; for a parameter, the body of the function; outside
         functions, the rest of the file. None if nothing is declared there."""
-        part, tokens = self.part(token), self.tokens
+        part, tokens, declarator = self.part(token), self.tokens, self.declarator(token)
         if part is None:
             return None
-        if part.kind is Kind.FUNCTION:
-            return tokens.span(part.last + 1, part.end, self.shown) if part.last < part.end else None
-        if part.kind is Kind.FOR:
-            return tokens.span(part.first, part.end, self.shown)
-        declarator = self.declarator(token)
-        if declarator is None:
+        if part.kind is Kind.FUNCTION and part.last < part.end:
+            start, end = tokens.starts[part.last + 1], tokens.ends[part.end]
+        elif part.kind is Kind.FOR:
+            start, end = tokens.starts[part.first], tokens.ends[part.end]
+        elif declarator is not None:
+            closing = tokens.partners[part.block] if part.block >= 0 else -1
+            start, end = tokens.ends[declarator.last], tokens.ends[closing] if closing >= 0 else len(self.text)
+        else:
             return None
-        end = len(tokens.text)
-        if part.block >= 0 and tokens.texts[part.block] != "{":  # the `for` of a loop
-            end = tokens.ends[self.parts[self._number(part.block)].end]
-        elif part.block >= 0 and tokens.partners[part.block] > part.block:
-            end = tokens.ends[tokens.partners[part.block]]
-        return Span(self.shown, *tokens.place(tokens.ends[declarator.last]), *tokens.place(end))
+        return Span(self.shown, *tokens.place(start), *tokens.place(end))
 
     # --------------------------------------------------------------------------------- text and places
 
