@@ -430,7 +430,8 @@ class Statements:
             start, end = tokens.starts[part.first], tokens.ends[part.end]
         elif declarator is not None:
             closing = tokens.partners[part.block] if part.block >= 0 else -1
-            start, end = tokens.ends[declarator.last], tokens.ends[closing] if closing >= 0 else len(self.text)
+            start = tokens.ends[declarator.last]
+            end = tokens.ends[closing] if closing >= 0 else len(self.text)
         else:
             return None
         return Span(self.shown, *tokens.place(start), *tokens.place(end))
