@@ -202,8 +202,6 @@ class BodyReader(Reader):
     def mask(self) -> list[int | None]:
         """Read the numbers of the elements that `shufflevector` takes."""
         mask = self.value()
-        if isinstance(mask, ir.Data):
-            return list(mask.values)
         if isinstance(mask, ir.Aggregate):
             return [part.value if isinstance(part, ir.Integer) else None for part in mask.parts]
         if not isinstance(mask.type, VectorType) or not isinstance(mask, ir.Zero | ir.Undefined):

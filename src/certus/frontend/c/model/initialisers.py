@@ -7,7 +7,7 @@ may depend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -38,21 +38,18 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
         if isinstance(part, ir.Zero | ir.Null | ir.Undefined):
             continue
         if isinstance(part, ir.Bytes):
-            yield from _integers(part.data, offset, 8, 1)
+            for at, byte in enumerate(part.data, offset):
+                yield from _integer(byte, at, 8)
         elif isinstance(part, ir.Aggregate) and isinstance(type_, StructType):
             places = zip(layout.offsets(type_), part.parts, strict=True)
             stack += reversed([(offset + start, each) for start, each in places])
-        elif isinstance(part, ir.Aggregate | ir.Data):
+        elif isinstance(part, ir.Aggregate):
             assert isinstance(type_, ArrayType | VectorType)
             step = layouts.element_step(layout, type_)
-            if isinstance(part, ir.Data):
-                assert isinstance(type_.element, IntegerType)
-                yield from _integers(part.values, offset, type_.element.bits, step)
-            else:
-                stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
+            stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
         elif isinstance(part, ir.Integer):
             assert isinstance(type_, IntegerType)
-            yield from _integers((part.value,), offset, type_.bits, 0)
+            yield from _integer(part.value, offset, type_.bits)
         elif isinstance(part, ir.Float):
             bits = floats.literal(part)
             if bits.value:
@@ -64,13 +61,11 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
                 yield Piece(offset, size, term)
 
 
-def _integers(values: Iterable[int], offset: int, bits: int, step: int) -> Iterator[Piece]:
-    """Yield the non-zero integers among elements that are `step` bytes apart."""
-    size = (bits + 7) // 8
-    sort = machine(8 * size, signed=False)
-    for index, value in enumerate(values):
-        if value:
-            yield Piece(offset + index * step, size, build.constant(value % (1 << bits), sort))
+def _integer(value: int, offset: int, bits: int) -> Iterator[Piece]:
+    """Yield an integer that is not zero."""
+    if value:
+        size = (bits + 7) // 8
+        yield Piece(offset, size, build.constant(value % (1 << bits), machine(8 * size, signed=False)))
 
 
 # ------------------------------------------------------------------------------ local variables
