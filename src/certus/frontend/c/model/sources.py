@@ -101,8 +101,8 @@ class Sources:
         self.files = tuple(files)
         self._bases = tuple(bases)
         self._has_probes = any(source.probed is not None for source in self.files)
-        self._written: dict[int, Written | None] = {}
-        self._tokens: dict[int, Located | None] = {}  # of debug locations
+        self._written: dict[Place, Written] = {}
+        self._tokens: dict[Place, Located | None] = {}
 
     def start(self) -> Span:
         """Return the start of the first file: the span of what has no place."""
@@ -150,12 +150,12 @@ class Sources:
 
     def token(self, number: int | None) -> Located | None:
         """Return the token at a debug location."""
-        if number is None:
+        place = self._debug.place(number)
+        if place is None:
             return None
-        if number not in self._tokens:
-            place = self._debug.place(number)
-            self._tokens[number] = None if place is None else self.at(place)
-        return self._tokens[number]
+        if place not in self._tokens:
+            self._tokens[place] = self.at(place)
+        return self._tokens[place]
 
     def probe(self, number: int | None) -> int | None:
         """Return the number of the probe that a debug location belongs to."""
@@ -167,12 +167,12 @@ class Sources:
 
     def written(self, number: int | None) -> Written | None:
         """Return what is written at a debug location."""
-        if number is None:
+        place = self._debug.place(number)
+        if place is None or not place.line:
             return None
-        if number not in self._written:
-            place = self._debug.place(number)
-            self._written[number] = None if place is None or not place.line else self._find(place)
-        return self._written[number]
+        if place not in self._written:
+            self._written[place] = self._find(place)
+        return self._written[place]
 
     def _find(self, place: Place) -> Written:
         position = self._position(place)
