@@ -37,7 +37,7 @@ _STYLE: Final = CALLING_CONVENTIONS | word_set(
     "sanitize_address_dyninit"
 )
 _KINDS: Final = word_set("global constant alias ifunc")
-_SYMBOL: Final = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
+SYMBOL: Final = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
 _CONTINUED: Final = re.compile(
     r"\n {4,}(?=i\d+ -?\w+, label |to label )|\n  (?=\])"
 )  # lines of one instruction
@@ -169,7 +169,7 @@ class Module:
         """Yield the names of the symbols in the text of a function, with repetitions."""
         for line in function.lines or ():
             if "@" in line:
-                yield from map(name_of, _SYMBOL.findall(line))
+                yield from map(name_of, SYMBOL.findall(line))
 
     # ------------------------------------------------------------------------------ top level
 

@@ -7,7 +7,7 @@ deeply as Clang allows, so walks over them use stacks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, dataclass_transform
 
@@ -204,6 +204,15 @@ def parts_of(type_: Type) -> Sequence[Type]:
     return type_.fields if isinstance(type_, StructType) else ()
 
 
+def all_parts(type_: Type) -> Iterator[Type]:
+    """Yield a type and the types that it consists of, directly or not."""
+    stack = [type_]
+    while stack:
+        part = stack.pop()
+        yield part
+        stack += parts_of(part)
+
+
 class TypeTable:
     """The types of a module. A table made from another one has the same types, except for named
     structures."""
@@ -351,10 +360,4 @@ def last_array(type_: Type) -> ArrayType | None:
 
 def holds_pointers(type_: Type) -> bool:
     """Return whether an object of a type contains pointers."""
-    stack = [type_]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, PointerType):
-            return True
-        stack += parts_of(part)
-    return False
+    return any(isinstance(part, PointerType) for part in all_parts(type_))
