@@ -28,6 +28,7 @@ from certus.core.vocabulary import kinds_of
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
+from certus.frontend.c.source.statements import MARKER
 from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, run_clang
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ SANITIZERS: Final = {
     ),
 }
 _MAY_BE_UNCHECKED: Final = re.compile("-(?:InitListExpr|OffsetOfExpr|NoSanitizeAttr) 0x|'__builtin_")
-_MARKER: Final = re.compile(
-    rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
-)
+_MARKER: Final = re.compile(MARKER.pattern.encode(), re.MULTILINE)
 _USES_LINES: Final = re.compile(rb"\b__(?:LINE|FILE|FILE_NAME|BASE_FILE|INCLUDE_LEVEL)__\b")
 _ERROR: Final = re.compile(
     r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$", re.MULTILINE
@@ -160,14 +159,14 @@ def compile_file(
     warnings = tuple(
         ClangWarning(match["name"], match["text"], match["file"], int(match["line"]), int(match["column"]))
         for match in _WARNING.finditer(result.messages)
+        if match["name"] in WARNINGS
     )
-    shown = tuple(each for each in warnings if each.name in WARNINGS)
     first = None
     if _MAY_BE_UNCHECKED.search(tree):
         from certus.frontend.c.unchecked import unchecked
 
         first = next(unchecked(tree, asked, long=32 if model == "ILP32" else 64), None)
-    return Compiled(result.text, result.file, text is not data, shown, first)
+    return Compiled(result.text, result.file, text is not data, warnings, first)
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.
@@ -187,14 +186,7 @@ def without_markers(data: bytes) -> bytes:
     object is returned."""
     if b"#" not in data or _USES_LINES.search(data) or not _MARKER.search(data):
         return data
-    return _MARKER.sub(_blank, data)
-
-
-def _blank(marker: re.Match[bytes]) -> bytes:
-    """Blank out a line marker, unless its line continues the one before."""
-    start = marker.start()
-    before = marker.string[max(start - 3, 0) : start].rstrip(b"\r\n")
-    return marker[0] if before.endswith(b"\\") else b""
+    return _MARKER.sub(b"", data)
 
 
 def _refused(messages: str, path: Path) -> CertusError:

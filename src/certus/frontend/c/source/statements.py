@@ -276,8 +276,11 @@ class _Pass:
 # ----------------------------------------------------------------------------------------- statements
 
 LIMIT: Final = 160  # characters of a text
-_MARKER: Final = re.compile(
-    r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
+# A line marker, such as `# 12 "f.c"`, that does not continue the line before.
+MARKER: Final = re.compile(
+    r"(?<!\\\n)(?<!\\\r\n)^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)"
+    r'(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$',
+    re.MULTILINE,
 )
 
 
@@ -304,7 +307,7 @@ class Statements:
         self._declarators: dict[Part, list[Declarator]] = {}
         self.markers: list[tuple[int, str, int]] = []
         file, line, last = shown, 1, 0
-        for match in _MARKER.finditer(text) if "#" in text else ():
+        for match in MARKER.finditer(text) if "#" in text else ():
             line += text.count("\n", last, match.start(1))
             last = match.start(1)
             file = re.sub(r"\\(.)", r"\1", match[2]) if match[2] is not None else file
