@@ -24,14 +24,7 @@ _TOKEN: Final = re.compile(
 )
 _DIRECTIVE: Final = re.compile(r"\s*([a-z]+)\s*(.*)", re.DOTALL)
 _DIGRAPHS: Final = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
-_BRACKETS: Final = {
-    "(": "",
-    "[": "",
-    "{": "",
-    ")": "(",
-    "]": "[",
-    "}": "{",
-}  # closing: opening
+_BRACKETS: Final = {"(": "", "[": "", "{": "", ")": "(", "]": "[", "}": "{"}  # closing: opening
 _Stack = tuple[int, "_Stack"] | None  # open brackets, the innermost first
 
 
