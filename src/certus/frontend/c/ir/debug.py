@@ -180,17 +180,22 @@ class Debug:
 
     # ------------------------------------------------------------------------ variables, types
 
+    def _declared(self, number: int) -> Node:
+        """Return the node of a function or a variable."""
+        variable = self.node(number).reference("var")  # of a global variable
+        return self.node(number if variable is None else variable)
+
+    def position(self, number: int) -> tuple[str, int]:
+        """Return file and line of the declaration of a function or a variable."""
+        node = self._declared(number)
+        return self.file(node.reference("file")), node.number("line")
+
     def variable(self, number: int) -> DebugVariable:
         """Return the variable of a local or global node."""
-        node = self.node(number)
-        if node.kind == "DIGlobalVariableExpression":
-            inner = node.reference("var")
-            assert inner is not None
-            node = self.node(inner)
+        node = self._declared(number)
         return DebugVariable(
             node.string("name"),
-            self.file(node.reference("file")),
-            node.number("line"),
+            *self.position(number),
             node.reference("type"),
             node.reference("scope"),
             node.number("arg"),

@@ -188,8 +188,8 @@ class _Linking:
 
     def _place(self, mention: Mention) -> tuple[str, int]:
         """Return file and line of a function."""
-        debug, number = self._modules[mention.unit].debug, mention.symbol.debug
-        return ("", 0) if number is None else (debug.file(number), debug.node(number).number("line"))
+        number = mention.symbol.debug
+        return ("", 0) if number is None else self._modules[mention.unit].debug.position(number)
 
 
 def _rank(mention: Mention) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from certus.core.witness import probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
-from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable
+from certus.frontend.c.ir.module import Alias, Definition, Function
 from certus.frontend.c.library.models import SYSTEM_HEADERS
 from certus.frontend.c.source import expressions
 from certus.frontend.c.source.statements import Statements, Written
@@ -124,8 +124,8 @@ class Sources:
 
     def of_library(self, debug: Debug, function: int) -> bool:
         """Return whether a declaration is part of the C library."""
-        file = debug.file(function)
-        position = self.find(file, debug.node(function).number("line"), function)
+        file, line = debug.position(function)
+        position = self.find(file, line, function)
         names = (file,) if position is None else (file, position[0].presumed(position[1])[0])
         return any(part in name for part in SYSTEM_HEADERS for name in names)
 
@@ -215,10 +215,9 @@ class Sources:
         """Return the span of a function."""
         if function.debug is None:
             return None
-        node = self._debug.node(function.debug)
-        file, line = self._debug.file(function.debug), node.number("line")
-        place = self._named(node.string("name"), file, line, function.debug)
-        return self.statement(place) or self.line_span(file, line, function.debug)
+        position = (*self._debug.position(function.debug), function.debug)
+        place = self._named(self._debug.node(function.debug).string("name"), *position)
+        return self.statement(place) or self.line_span(*position)
 
     def scope(self, variable: DebugVariable, number: int | None) -> Span | None:
         """Return where the name of a variable is visible; `number` is the location of its declaration."""
@@ -251,11 +250,8 @@ class Sources:
             match = re.search(rf"\b{re.escape(name)}\b", source.text)
             line = 1 if match is None else source.text.count("\n", 0, match.start()) + 1
             span = source.presuming(line, 1, line, 2)
-        elif isinstance(symbol, GlobalVariable):
-            variable = self._debug.variable(number)
-            span = self.line_span(variable.file, variable.line, None)
         else:
-            span = self.line_span(self._debug.file(number), self._debug.node(number).number("line"), None)
+            span = self.line_span(*self._debug.position(number), None)
         token = source.named(name, span.line) if span.file == source.shown else None
         return span if token is None else source.span(token, token)
 
