@@ -156,18 +156,15 @@ class Debug:
 
     def file(self, number: int | None) -> str:
         """Return the path of a file node, or of the file that a scope is in."""
-        start = number
-        while number is not None and number not in self._files:
-            node = self.node(number)
-            if node.kind == "DIFile":
-                name, directory = node.string("filename"), node.string("directory")
-                absolute = name.startswith("/") or not directory
-                self._files[number] = name if absolute else f"{directory}/{name}"
-            else:
-                number = node.reference("file") or node.reference("scope")
-        if start is None or number is None:
+        if number is None:
             return ""
-        return self._files.setdefault(start, self._files[number])
+        if number not in self._files:
+            node = self.node(number)
+            name, directory = node.string("filename"), node.string("directory")
+            if node.kind != "DIFile":
+                name = self.file(node.reference("file") or node.reference("scope"))
+            self._files[number] = f"{directory}/{name}" if directory and name[:1] != "/" else name
+        return self._files[number]
 
     def scopes(self, number: int | None) -> Iterator[tuple[int, Node]]:
         """Yield a scope and the scopes around it, up to the function."""
