@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,6 +29,7 @@ from certus.core.vocabulary import kinds_of
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
+from certus.frontend.c.source.statements import MARKER
 from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, run_clang
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ _MAY_BE_UNCHECKED: Final = re.compile("-(?:InitListExpr|OffsetOfExpr|NoSanitizeA
 _CHECKED_HERE: Final = re.compile(
     rb"__has_(?:feature|extension)\s*\(\s*(?!address_|hwaddress_|memory_|thread_|dataflow_)\w+_sanitizer"
 )
-_MARKER: Final = re.compile(
-    rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
-)
+_MARKER: Final = re.compile(MARKER.pattern.encode(), re.MULTILINE)
 # How a program may observe lines: by itself, or by a macro that it gets from elsewhere or puts together.
 _USES_LINES: Final = re.compile(
     rb"\b__(?:builtin_)?(?:LINE|FILE|FILE_NAME|BASE_FILE|INCLUDE_LEVEL)(?:__)?\b"
@@ -140,19 +139,17 @@ def compile_file(
     budget = budget or Budget()
     contents = path.read_bytes()
     data = contents if data is None else data
-    if (asks := _CHECKED_HERE.search(data)) and check_flags(property):
-        line, column = (
-            data.count(b"\n", 0, asks.start()) + 1,
-            asks.start() - data.rfind(b"\n", 0, asks.start()),
-        )
-        span = Span(str(path), line, column, line, column + len(asks[0]))
+    asked = [each for each in property.split(",") if each in SANITIZERS]
+    if asked and (question := _CHECKED_HERE.search(data)):
+        before = data[: question.start()]
+        line, column = before.count(b"\n") + 1, question.start() - before.rfind(b"\n")
+        span = Span(str(path), line, column, line, column + len(question[0]))
         message = "The question whether the compiler adds checks is not modelled."
         raise Unsupported(Diagnostic("unsupported-builtin", message, span=span))
     text = without_markers(data, arguments)
-    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_check_flags(asked)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
-    asked = SANITIZERS.keys() & set(property.split(","))
     flags += () if kinds_of(property) else _NO_MARKERS
     changed = None if text == contents else text
 
@@ -177,28 +174,23 @@ def compile_file(
     warnings = tuple(
         ClangWarning(match["name"], match["text"], match["file"], int(match["line"]), int(match["column"]))
         for match in _WARNING.finditer(result.messages)
+        if match["name"] in WARNINGS
     )
-    shown = tuple(each for each in warnings if each.name in WARNINGS)
     first = None
     if _MAY_BE_UNCHECKED.search(tree):
         from certus.frontend.c.unchecked import unchecked
 
         first = next(unchecked(tree, asked, long=32 if model == "ILP32" else 64), None)
-    return Compiled(result.text, result.file, text is not data, shown, first)
+    return Compiled(result.text, result.file, text is not data, warnings, first)
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.
 _CHECKED: Final = ("-fno-sanitize-recover=all", "-fstrict-flex-arrays=2")
 
 
-def checked_by_clang(property: str) -> str:
-    """Return the property, or those of several kinds of checks, that sanitizers of Clang check."""
-    return ",".join(each for each in property.split(",") if each in SANITIZERS)
-
-
-def check_flags(property: str) -> list[str]:
+def _check_flags(asked: Iterable[str]) -> list[str]:
     """Return the flags that make Clang check a property, or kinds of checks."""
-    sanitizers = ",".join(SANITIZERS[each].flags for each in property.split(",") if each in SANITIZERS)
+    sanitizers = ",".join(SANITIZERS[each].flags for each in asked)
     trapping = (TRAPPING,) if "signed-integer-overflow" in sanitizers else ()
     return [f"-fsanitize={sanitizers}", *_CHECKED, *trapping] if sanitizers else []
 
@@ -256,8 +248,8 @@ class LibraryModels:
             return None
         module = self._modules.get(file)
         if module is None:
-            checks = checked_by_clang(self._property) if file == CHECKED_FILE else ""
-            module = self._modules[file] = Module(_compiled_model(file, self._model, checks), self._types)
+            property = self._property if file == CHECKED_FILE else ""
+            module = self._modules[file] = Module(_compiled_model(file, self._model, property), self._types)
         defined = name in module.functions and module.functions[name].defined
         return module if defined or name in module.globals else None
 

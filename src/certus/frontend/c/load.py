@@ -230,18 +230,18 @@ class _Loading:
         if not names or any(_NONE.search(each) for each in (source.text, *self.arguments)):
             return []
         tokens = source.tokens
-        lines = [
-            tokens.place(tokens.starts[at])[0]
-            for at, text in enumerate(tokens.texts[:-1])
-            if (text == "assert" or text in names) and tokens.texts[at + 1] == "("
-        ]
-        return [
-            name
-            for name, p in program.procedures.items()
-            if p.span is not None
-            and p.span.file == source.shown
-            and any(p.span.line <= line <= p.span.end_line for line in lines)
-        ]
+        names.add("assert")
+        words = zip(tokens.texts, tokens.texts[1:], tokens.starts, strict=False)
+        starts = [start for text, following, start in words if text in names and following == "("]
+        lines = [tokens.place(start)[0] for start in starts]
+        extents = _extents(program, source)
+        return [name for name, extent in extents.items() if any(line in extent for line in lines)]
+
+
+def _extents(program: Program, source: SourceFile) -> dict[str, range]:
+    """Return the lines of each procedure in a file."""
+    spans = {name: p.span for name, p in program.procedures.items() if p.span is not None}
+    return {name: range(s.line, s.end_line + 1) for name, s in spans.items() if s.file == source.shown}
 
 
 def _is_own(name: str, kind: str, files: Sequence[_File]) -> bool:
@@ -254,12 +254,11 @@ def _is_own(name: str, kind: str, files: Sequence[_File]) -> bool:
 
 def _warnings(file: _File, program: Program) -> list[Diagnostic]:
     """Return Clang's warnings about the functions of a file that are part of the program."""
-    shown = file.source.shown
-    extents = [p.span for p in program.procedures.values() if p.span is not None and p.span.file == shown]
+    extents = _extents(program, file.source).values()
     warnings: dict[tuple[str, int, int], Diagnostic] = {}
     for warning in file.compiled.warnings:
         span = file.source.span_at(warning.file, warning.line, warning.column)
-        if span is not None and any(e.line <= span.line <= e.end_line for e in extents):
+        if span is not None and any(span.line in extent for extent in extents):
             code, message = f"clang-{warning.name}", f"Clang warns: {warning.text}."
             diagnostic = Diagnostic(code, message, Severity.WARNING, span)
             warnings.setdefault((code, span.line, span.column), diagnostic)

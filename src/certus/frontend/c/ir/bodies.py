@@ -94,8 +94,9 @@ class BodyReader(Reader):
         return blocks
 
     def _instruction(self, line: str) -> ir.Instruction:
-        text, location, attached = self._detached(line)
-        words = tokens(text)
+        text = _ATTACHMENTS.sub("", line)
+        attached = {kind: int(number) for kind, number in _ATTACHED.findall(line[len(text) :])}
+        location, words = attached.pop("dbg", None), tokens(text)
         self.start(words)
         self.operands = []
         name, at = None, 0
@@ -120,19 +121,6 @@ class BodyReader(Reader):
         instruction.name, instruction.location, instruction.attached = name, location, attached
         instruction.text, instruction.operands = line, self.operands
         return instruction
-
-    @staticmethod
-    def _detached(line: str) -> tuple[str, int | None, Mapping[str, int]]:
-        """Split the metadata from the end of an instruction: its debug location, and other numbers by
-        kind."""
-        text, mark, number = line.rpartition(", !dbg !")
-        if mark and number.isdigit():  # by far the most frequent form
-            return text, int(number), {}
-        tail = _ATTACHMENTS.search(line)
-        if tail is None:
-            return line, None, {}
-        numbers = {kind: int(number) for kind, number in _ATTACHED.findall(tail[0])}
-        return line[: tail.start()], numbers.pop("dbg", None), numbers
 
     # ------------------------------------------------------------------------- parts of forms
 
@@ -202,8 +190,6 @@ class BodyReader(Reader):
     def mask(self) -> list[int | None]:
         """Read the numbers of the elements that `shufflevector` takes."""
         mask = self.value()
-        if isinstance(mask, ir.Data):
-            return list(mask.values)
         if isinstance(mask, ir.Aggregate):
             return [part.value if isinstance(part, ir.Integer) else None for part in mask.parts]
         if not isinstance(mask.type, VectorType) or not isinstance(mask, ir.Zero | ir.Undefined):

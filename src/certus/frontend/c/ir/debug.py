@@ -161,18 +161,15 @@ class Debug:
 
     def file(self, number: int | None) -> str:
         """Return the path of a file node, or of the file that a scope is in."""
-        start = number
-        while number is not None and number not in self._files:
-            node = self.node(number)
-            if node.kind == "DIFile":
-                name, directory = node.path("filename"), node.path("directory")
-                absolute = name.startswith("/") or not directory
-                self._files[number] = name if absolute else f"{directory}/{name}"
-            else:
-                number = node.reference("file") or node.reference("scope")
-        if start is None or number is None:
+        if number is None:
             return ""
-        return self._files.setdefault(start, self._files[number])
+        if number not in self._files:
+            node = self.node(number)
+            name, directory = node.path("filename"), node.path("directory")
+            if node.kind != "DIFile":
+                name = self.file(node.reference("file") or node.reference("scope"))
+            self._files[number] = f"{directory}/{name}" if directory and name[:1] != "/" else name
+        return self._files[number]
 
     def scopes(self, number: int | None) -> Iterator[tuple[int, Node]]:
         """Yield a scope and the scopes around it, up to the function."""
@@ -185,17 +182,22 @@ class Debug:
 
     # ------------------------------------------------------------------------ variables, types
 
+    def _declared(self, number: int) -> Node:
+        """Return the node of a function or a variable."""
+        variable = self.node(number).reference("var")  # of a global variable
+        return self.node(number if variable is None else variable)
+
+    def position(self, number: int) -> tuple[str, int]:
+        """Return file and line of the declaration of a function or a variable."""
+        node = self._declared(number)
+        return self.file(node.reference("file")), node.number("line")
+
     def variable(self, number: int) -> DebugVariable:
         """Return the variable of a local or global node."""
-        node = self.node(number)
-        if node.kind == "DIGlobalVariableExpression":
-            inner = node.reference("var")
-            assert inner is not None
-            node = self.node(inner)
+        node = self._declared(number)
         return DebugVariable(
             node.string("name"),
-            self.file(node.reference("file")),
-            node.number("line"),
+            *self.position(number),
             node.reference("type"),
             node.reference("scope"),
             node.number("arg"),

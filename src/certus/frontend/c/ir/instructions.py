@@ -323,12 +323,6 @@ class Aggregate(Operand):
     parts: list[Operand]
 
 
-class Data(Operand):
-    """An array or a vector of integers."""
-
-    values: list[int]
-
-
 class Bytes(Operand):
     """An array of bytes: `c"..."`."""
 

@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 from certus.frontend.c.ir import types
 from certus.frontend.c.ir.instructions import Symbol
-from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable, Module
+from certus.frontend.c.ir.module import SYMBOL, Alias, Definition, Function, GlobalVariable, Module
 from certus.frontend.c.ir.types import NotUnderstood, name_of, word_set
 
 _INTERNAL: Final = word_set("internal private")
@@ -188,8 +188,8 @@ class _Linking:
 
     def _place(self, mention: Mention) -> tuple[str, int]:
         """Return file and line of a function."""
-        debug, number = self._modules[mention.unit].debug, mention.symbol.debug
-        return ("", 0) if number is None else (debug.file(number), debug.node(number).number("line"))
+        number = mention.symbol.debug
+        return ("", 0) if number is None else self._modules[mention.unit].debug.position(number)
 
 
 def _rank(mention: Mention) -> tuple[int, int]:
@@ -265,13 +265,8 @@ def _same_object(one: types.Type, other: types.Type, layout: types.Layout) -> bo
 
 def _is_made_up(type_: types.Type) -> bool:
     """Return whether a type contains a structure without a name."""
-    stack = [type_]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, types.StructType) and not (part.name or part.opaque):
-            return True
-        stack += types.parts_of(part)
-    return False
+    parts = (part for part in types.all_parts(type_) if isinstance(part, types.StructType))
+    return any(not (part.name or part.opaque) for part in parts)
 
 
 def same_type(one: types.Type, other: types.Type) -> bool:
@@ -300,7 +295,6 @@ def _shape(type_: types.Type) -> tuple[object, ...]:
 
 
 _TOKEN: Final = re.compile(r'([@%])(?:"[^"]*"|[-\w$.]+)|"[^"]*"|([!#])(\d+)')
-_SYMBOL: Final = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
 _TYPE: Final = re.compile(r'^(%(?:"[^"]*"|\S+)) = type (.*)$', re.MULTILINE)
 _LIST: Final = re.compile(r"(@[\w.]+ = appending global) \[(\d+) x ([^\[\]]*)\] \[(.*)\]((?:, section .*)?)")
 _LINKAGE: Final = re.compile(r" (?:weak|weak_odr|linkonce|linkonce_odr|common|available_externally) ")
@@ -352,7 +346,7 @@ class _Joined:
         for line in lines:
             if line[:1] in ("", ";") or (line.startswith(("source_filename ", "target ")) and not first):
                 continue
-            symbol = _SYMBOL.search(line) if line.startswith(("@", "define ", "declare ")) else None
+            symbol = SYMBOL.search(line) if line.startswith(("@", "define ", "declare ")) else None
             name = "" if symbol is None else name_of(symbol[0])
             body = [*iter(lines.__next__, "}"), "}"] if line.startswith("define ") else []
             if name not in change.dropped:
@@ -389,7 +383,7 @@ def _set_aside(line: str, name: str, aside: Mapping[str, str]) -> str:
         line = _LINKAGE.sub(" internal ", line, count=1)
     elif not alias:
         return line
-    return _SYMBOL.sub(lambda match: _renamed(match[0], aside), line, count=0 if alias else 1)
+    return SYMBOL.sub(lambda match: _renamed(match[0], aside), line, count=0 if alias else 1)
 
 
 def _renamed(token: str, names: Mapping[str, str]) -> str:

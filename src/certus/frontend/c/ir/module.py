@@ -37,7 +37,7 @@ _STYLE: Final = CALLING_CONVENTIONS | word_set(
     "sanitize_address_dyninit"
 )
 _KINDS: Final = word_set("global constant alias ifunc")
-_SYMBOL: Final = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
+SYMBOL: Final = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
 _CONTINUED: Final = re.compile(
     r"\n {4,}(?=i\d+ -?\w+, label |to label )|\n  (?=\])"
 )  # lines of one instruction
@@ -76,9 +76,9 @@ class Definition(Record):
             elif word in ("section", "partition", "gc"):
                 reader.at += 1
                 self.section = text_of(reader.take())
-            elif word[:1] == "!":
-                kind, number = reader.attachment()
-                self.debug = number if kind == "dbg" else self.debug
+            elif word[:1] == "!":  # metadata: `!kind !7`
+                kind, number = reader.take(), int(reader.take()[1:])
+                self.debug = number if kind == "!dbg" else self.debug
             else:
                 behind = reader.at
                 self.attributes |= reader.attributes()
@@ -169,7 +169,7 @@ class Module:
         """Yield the names of the symbols in the text of a function, with repetitions."""
         for line in function.lines or ():
             if "@" in line:
-                yield from map(name_of, _SYMBOL.findall(line))
+                yield from map(name_of, SYMBOL.findall(line))
 
     # ------------------------------------------------------------------------------ top level
 
@@ -215,10 +215,8 @@ class Module:
             if layout not in LAYOUTS:
                 raise NotUnderstood(f"the data layout {layout}")
             self.layout = Layout(LAYOUTS[layout])
-        elif (first, second) == ("target", "triple"):
-            reader.expect("=")
-            text_of(reader.take())
-        elif (first, second) == ("source_filename", "="):
+        elif (first, second) in (("target", "triple"), ("source_filename", "=")):
+            reader.accept("=")
             text_of(reader.take())
         else:
             raise NotUnderstood(f"`{first} {second}`")

@@ -1,7 +1,6 @@
 """Read types, operands and attributes: the parts that instructions and symbols have in common.
 
-A constant may be long, and nested as deeply as the program's data: it is read with a stack, and an array of
-integers in one step.
+A constant may be nested as deeply as the program's data: it is read with a stack.
 """
 
 from __future__ import annotations
@@ -122,11 +121,7 @@ class Reader(Cursor):
 
     def operand(self, type_: Type) -> values.Operand:
         """Read an operand of a type, and add it to the operands of the line."""
-        operand = self._simple(self.words[self.at], type_)
-        if operand is None:
-            operand = self._constant(type_)
-        else:
-            self.at += 1
+        operand = self._constant(type_)
         self.operands.append(operand)
         return operand
 
@@ -137,7 +132,7 @@ class Reader(Cursor):
             if operand is not None:
                 self.at += 1
             else:
-                operand = self._block_address(type_) or self._data(type_)
+                operand = self._block_address(type_)
             if operand is None:
                 stack.append(self._open(type_))
                 if self.words[self.at] not in ("]", "}", ">"):
@@ -185,24 +180,6 @@ class Reader(Cursor):
         self.expect("(")
         function, label = self.listed(")", self.name)
         return values.BlockAddress(type_, function, label)
-
-    def _data(self, type_: Type) -> values.Operand | None:
-        """Read an array or a vector whose elements are all written as integers."""
-        if not isinstance(type_, kinds.ArrayType | kinds.VectorType):
-            return None
-        words, at, end = self.words, self.at, self.at + 3 * type_.count
-        if not isinstance(type_.element, kinds.IntegerType) or words[at] not in ("[", "<"):
-            return None
-        if words[end : end + 1] not in (["]"], [">"]) or {*words[at + 3 : end : 3]} - {","}:
-            return None
-        if {*words[at + 1 : end : 3]} != {type_.element.text}:
-            return None
-        try:
-            data = values.Data(type_, list(map(int, words[at + 2 : end : 3])))
-        except ValueError:
-            return None
-        self.at = end + 1
-        return data
 
     def _open(self, type_: Type) -> _Open:
         bracket = self._bracket()

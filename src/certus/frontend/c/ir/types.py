@@ -7,7 +7,7 @@ deeply as Clang allows, so walks over them use stacks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, dataclass_transform
 
@@ -129,13 +129,6 @@ class Cursor:
             at += 1
         self.at = at
 
-    def attachment(self) -> tuple[str, int]:
-        """Read metadata attached to a symbol: `!kind !7`."""
-        kind, number = self.take(), self.take()
-        if kind[:1] != "!" or not kind[1:2].isalpha() or number[:1] != "!":
-            raise NotUnderstood(f"`{kind} {number}`")
-        return kind[1:], int(number[1:])
-
 
 # ------------------------------------------------------------------------------------------- types
 
@@ -209,6 +202,15 @@ def parts_of(type_: Type) -> Sequence[Type]:
     if isinstance(type_, FunctionType):
         return (type_.result, *type_.parameters)
     return type_.fields if isinstance(type_, StructType) else ()
+
+
+def all_parts(type_: Type) -> Iterator[Type]:
+    """Yield a type and the types that it consists of, directly or not."""
+    stack = [type_]
+    while stack:
+        part = stack.pop()
+        yield part
+        stack += parts_of(part)
 
 
 class TypeTable:
@@ -358,10 +360,4 @@ def last_array(type_: Type) -> ArrayType | None:
 
 def holds_pointers(type_: Type) -> bool:
     """Return whether an object of a type contains pointers."""
-    stack = [type_]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, PointerType):
-            return True
-        stack += parts_of(part)
-    return False
+    return any(isinstance(part, PointerType) for part in all_parts(type_))

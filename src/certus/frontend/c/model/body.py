@@ -274,6 +274,7 @@ class Steps:
 
     def stop(self) -> None:
         """End the execution; what follows starts at a node that nothing leads to."""
+        self.cursor.begin()
         self.at = self.draft.node()
 
     def refuse(self, code: str, what: str, hint: str | None = None) -> None:

@@ -270,6 +270,7 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
         value = results[0]
     source, after = body.at, body.draft.node()
     cursor = body.cursor
+    cursor.begin()
     place = cursor.span, cursor.statement, cursor.text, cursor.number
     body.unit.indirect.append(
         IndirectCall(body, instruction, source, after, pointer, arguments, results, cells, place)

@@ -172,12 +172,9 @@ class _Orders:
         for instruction, number in body.flow.number.items():
             if number not in steps or instruction.location is None:
                 continue
-            own, calls = steps[number]
-            effect = own
-            if calls:
-                effect = _Effect(set(own.reads), set(own.writes))
-                for callee in calls:
-                    effect.add(self._functions[callee])
+            (own, calls), effect = steps[number], _Effect()
+            for each in (own, *map(self._functions.__getitem__, calls)):
+                effect.add(each)
             if not effect.reads and not effect.writes:
                 continue
             written = self._unit.sources.written(instruction.location)

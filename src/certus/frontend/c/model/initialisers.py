@@ -7,14 +7,14 @@ may depend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Store
 from certus.core.terms import Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
+from certus.frontend.c.ir.types import ArrayType, StructType, Type, VectorType
 from certus.frontend.c.model import cells as layouts
 from certus.frontend.c.model import floats
 from certus.frontend.c.model.checks import check
@@ -38,18 +38,15 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
         if isinstance(part, ir.Zero | ir.Null | ir.Undefined):
             continue
         if isinstance(part, ir.Bytes):
-            yield from _integers(part.data, offset, 8, 1)
+            values = enumerate(part.data, offset)
+            yield from (Piece(at, 1, build.constant(byte, U8)) for at, byte in values if byte)
         elif isinstance(part, ir.Aggregate) and isinstance(type_, StructType):
             places = zip(layout.offsets(type_), part.parts, strict=True)
             stack += reversed([(offset + start, each) for start, each in places])
-        elif isinstance(part, ir.Aggregate | ir.Data):
+        elif isinstance(part, ir.Aggregate):
             assert isinstance(type_, ArrayType | VectorType)
             step = layouts.element_step(layout, type_)
-            if isinstance(part, ir.Data):
-                assert isinstance(type_.element, IntegerType)
-                yield from _integers(part.values, offset, type_.element.bits, step)
-            else:
-                stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
+            stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
         elif isinstance(part, ir.Float):
             bits = floats.literal(part)
             if bits.value:
@@ -59,15 +56,6 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
             term = bits_of(term_of(body, part), size)
             if term.kind is not Kind.CONST or term.value:
                 yield Piece(offset, size, term)
-
-
-def _integers(values: Iterable[int], offset: int, bits: int, step: int) -> Iterator[Piece]:
-    """Yield the non-zero integers among elements that are `step` bytes apart."""
-    size = (bits + 7) // 8
-    sort = machine(8 * size, signed=False)
-    for index, value in enumerate(values):
-        if value:
-            yield Piece(offset + index * step, size, build.constant(value % (1 << bits), sort))
 
 
 # ------------------------------------------------------------------------------ local variables

@@ -155,7 +155,7 @@ class Scopes:
         if any(self._part_of_jump(each) is part for each in steps):
             return None  # a macro that contains a loop
         if part.kind is Kind.IF or part.single:
-            head = part if part.kind is Kind.IF else source.head(part)
+            head = part if part.kind is Kind.IF else next(source.enclosing(part.first), None)
             opened = -1 if head is None or head.kind is not Kind.IF else head.first + 2
         elif part.kind in (Kind.EXPRESSION, Kind.DECLARATION):
             opened = part.block

@@ -44,7 +44,7 @@ def value_of(body: Body, operand: ir.Operand) -> Value:
         return _expression(body, operand)
     if isinstance(operand, ir.Bytes):
         return _bytes(int.from_bytes(operand.data, "little"), len(operand.data))
-    if isinstance(operand, ir.Aggregate | ir.Data):
+    if isinstance(operand, ir.Aggregate):
         return _aggregate(body, operand)
     if isinstance(operand, ir.BlockAddress):
         return body.unit.symbols.label_address(body.module, operand.function, operand.label)
@@ -90,17 +90,11 @@ def _bytes(number: int, size: int) -> Pieces:
     return Pieces(size, pieces)
 
 
-def _aggregate(body: Body, operand: ir.Aggregate | ir.Data) -> Value:
+def _aggregate(body: Body, operand: ir.Aggregate) -> Value:
     """Return a constant array, vector or structure."""
-    type_ = operand.type
-    if isinstance(operand, ir.Data):
-        assert isinstance(type_, ArrayType | VectorType)
-        operands: list[ir.Operand] = [ir.Integer(type_.element, value) for value in operand.values]
-    else:
-        operands = operand.parts
-    if isinstance(type_, VectorType):
-        return Lanes(tuple(term_of(body, part) for part in operands))
-    return assembled(body, type_, (value_of(body, part) for part in operands))
+    if isinstance(operand.type, VectorType):
+        return Lanes(tuple(term_of(body, part) for part in operand.parts))
+    return assembled(body, operand.type, (value_of(body, part) for part in operand.parts))
 
 
 def assembled(body: Body, type_: Type, values: Iterable[Value]) -> Pieces:

@@ -17,7 +17,7 @@ from certus.core.witness import probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
-from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable
+from certus.frontend.c.ir.module import Alias, Definition, Function
 from certus.frontend.c.library.models import SYSTEM_HEADERS
 from certus.frontend.c.source import expressions
 from certus.frontend.c.source.statements import Statements, Written
@@ -101,8 +101,8 @@ class Sources:
         self.files = tuple(files)
         self._bases = tuple(bases)
         self._has_probes = any(source.probed is not None for source in self.files)
-        self._written: dict[int, Written | None] = {}
-        self._tokens: dict[int, Located | None] = {}  # of debug locations
+        self._written: dict[Place, Written] = {}
+        self._tokens: dict[Place, Located | None] = {}
 
     def start(self) -> Span:
         """Return the start of the first file: the span of what has no place."""
@@ -124,8 +124,8 @@ class Sources:
 
     def of_library(self, debug: Debug, function: int) -> bool:
         """Return whether a declaration is part of the C library."""
-        file = debug.file(function)
-        position = self.find(file, debug.node(function).number("line"), function)
+        file, line = debug.position(function)
+        position = self.find(file, line, function)
         names = (file,) if position is None else (file, position[0].presumed(position[1])[0])
         return any(part in name for part in SYSTEM_HEADERS for name in names)
 
@@ -150,12 +150,12 @@ class Sources:
 
     def token(self, number: int | None) -> Located | None:
         """Return the token at a debug location."""
-        if number is None:
+        place = self._debug.place(number)
+        if place is None:
             return None
-        if number not in self._tokens:
-            place = self._debug.place(number)
-            self._tokens[number] = None if place is None else self.at(place)
-        return self._tokens[number]
+        if place not in self._tokens:
+            self._tokens[place] = self.at(place)
+        return self._tokens[place]
 
     def probe(self, number: int | None) -> int | None:
         """Return the number of the probe that a debug location belongs to."""
@@ -167,12 +167,12 @@ class Sources:
 
     def written(self, number: int | None) -> Written | None:
         """Return what is written at a debug location."""
-        if number is None:
+        place = self._debug.place(number)
+        if place is None or not place.line:
             return None
-        if number not in self._written:
-            place = self._debug.place(number)
-            self._written[number] = None if place is None or not place.line else self._find(place)
-        return self._written[number]
+        if place not in self._written:
+            self._written[place] = self._find(place)
+        return self._written[place]
 
     def _find(self, place: Place) -> Written:
         position = self._position(place)
@@ -215,10 +215,9 @@ class Sources:
         """Return the span of a function."""
         if function.debug is None:
             return None
-        node = self._debug.node(function.debug)
-        file, line = self._debug.file(function.debug), node.number("line")
-        place = self._named(node.string("name"), file, line, function.debug)
-        return self.statement(place) or self.line_span(file, line, function.debug)
+        position = (*self._debug.position(function.debug), function.debug)
+        place = self._named(self._debug.node(function.debug).string("name"), *position)
+        return self.statement(place) or self.line_span(*position)
 
     def scope(self, variable: DebugVariable, number: int | None) -> Span | None:
         """Return where the name of a variable is visible; `number` is the location of its declaration."""
@@ -251,11 +250,8 @@ class Sources:
             match = re.search(rf"\b{re.escape(name)}\b", source.text)
             line = 1 if match is None else source.text.count("\n", 0, match.start()) + 1
             span = source.presuming(line, 1, line, 2)
-        elif isinstance(symbol, GlobalVariable):
-            variable = self._debug.variable(number)
-            span = self.line_span(variable.file, variable.line, None)
         else:
-            span = self.line_span(self._debug.file(number), self._debug.node(number).number("line"), None)
+            span = self.line_span(*self._debug.position(number), None)
         token = source.named(name, span.line) if span.file == source.shown else None
         return span if token is None else source.span(token, token)
 
@@ -270,17 +266,16 @@ class Cursor:
         self.block = ""
         self.number = 0
         self.probe: int | None = None
-        self._statement: Span | None = None
-        self._span: Span | None = None
-        self._text = ""
-        self._instruction: ir.Instruction | None = None  # its part of the source is not looked up yet
+        self.span: Span | None = None
+        self.text = ""
+        self.statement: Span | None = None
         self._location: int | None = None
+        self._present: Span | None = None  # the statement of the last instruction that has one
         self._begun: dict[Span, int] = {}  # the first node of each statement
         self._sequence = 0
 
     def move_to(self, instruction: ir.Instruction | None) -> None:
-        """Move to an instruction, or to the start of the function. Its part of the source is looked up when a
-        step needs it: many instructions take none."""
+        """Move to an instruction, or to the start of the function."""
         body = self._body
         if instruction is None:
             self.number, self._location = 0, None
@@ -290,66 +285,19 @@ class Cursor:
         if not body.unit.is_program(body.module):
             self.text = f"{body.name.lstrip('$')}(...)"
             return
-        if instruction.location is None:
-            self._find_statement()  # it continues what the last instruction did
-        self._instruction = instruction
         self.probe = body.unit.sources.probe(instruction.location)
+        written = body.unit.sources.written(instruction.location)
         if self.probe is not None:
-            written = body.unit.sources.written(instruction.location)
-            self._span, self._text = None if written is None else written.span, probe_kind(self.probe)
-            self._instruction = None
-
-    @property
-    def statement(self) -> Span | None:
-        self._look_up()
-        return self._statement
-
-    @statement.setter
-    def statement(self, statement: Span | None) -> None:
-        self._look_up()
-        self._statement = statement
-
-    @property
-    def span(self) -> Span | None:
-        self._look_up()
-        return self._span
-
-    @span.setter
-    def span(self, span: Span | None) -> None:
-        self._look_up()
-        self._span = span
-
-    @property
-    def text(self) -> str:
-        self._look_up()
-        return self._text
-
-    @text.setter
-    def text(self, text: str) -> None:
-        self._look_up()
-        self._text = text
-
-    def _look_up(self) -> None:
-        """Find the part of the source that the instruction stands for: a statement, or a part of it."""
-        body, instruction = self._body, self._instruction
-        if instruction is None:
+            self.span, self.text = None if written is None else written.span, probe_kind(self.probe)
             return
-        self._find_statement()
+        if written is not None:
+            self.span, self.text, self.statement = written.span, written.text, written.statement
+            self._present = written.statement if written.text else None
         if instruction.location is None:
+            self.begin()
             self.describe(_parameter(body, instruction))
         elif (find := finder(body, instruction)) is not None:
             self.describe(body.unit.sources.part(instruction.location, find))
-
-    def _find_statement(self) -> None:
-        """Find the statement that the instruction belongs to; it begins at the present node, if it is new."""
-        body, instruction = self._body, self._instruction
-        self._instruction = None
-        written = None if instruction is None else body.unit.sources.written(instruction.location)
-        if written is not None:
-            self._span, self._text, self._statement = written.span, written.text, written.statement
-            if written.text and written.statement not in self._begun:
-                self._begun[written.statement] = body.at
-                body.draft.starts[body.at] = written.statement
 
     def describe(self, words: tuple[Span | None, str] | None) -> None:
         """Set span and text of the next steps."""
@@ -375,8 +323,15 @@ class Cursor:
         around = body.unit.sources.part(self._location, Statements.enclosing_if)
         return None if around is None else self._begun.get(around[0])
 
+    def begin(self) -> None:
+        """Let the present statement begin at the present node, if it has not begun yet."""
+        if self._present is not None and self._present not in self._begun:
+            self._begun[self._present] = self._body.at
+            self._body.draft.starts[self._body.at] = self._present
+
     def order(self) -> tuple[int, int]:
         """Return the position of the next step among the steps of the function: the order of the text."""
+        self.begin()
         self._sequence += 1
         return self.number, self._sequence
 

@@ -92,14 +92,11 @@ def place(statements: Statements, token: int, subscripts: int) -> Range | None:
     it."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     lowest, highest = statements.bounds(token)
-    if texts[token] in _INCREMENTS:
-        postfix = _postfix_start(statements, token, lowest)
-        return (
-            (postfix, token - 1) if postfix < token else (token + 1, _operand_end(statements, token, highest))
-        )
-    if texts[token] in ASSIGNMENTS:
-        first = _left(statements, token, lowest, _LVALUE)
-        return None if first == token else (first, token - 1)
+    if texts[token] in _INCREMENTS or texts[token] in ASSIGNMENTS:
+        whole = effect(statements, token)
+        if whole is None:
+            return None
+        return (whole[0], token - 1) if whole[0] < token else (token + 1, whole[1])
     if texts[token] == "*":
         return token, _operand_end(statements, token, highest)
     if token > lowest and texts[token - 1] in (".", "->"):

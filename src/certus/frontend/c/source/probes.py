@@ -19,6 +19,7 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.witness import PROBE, Place
 from certus.frontend.c.source.statements import Kind, Part, Statements
+from certus.frontend.c.source.tokens import Tokens
 
 DECLARATION: Final = f"void {PROBE}(int, _Bool);\n"
 CODE: Final = "bad-witness"
@@ -28,7 +29,6 @@ _TOKEN: Final = re.compile(
     r"""|(?P<wrong>//|/\*|<%|%>|%:|\?\?|[;{}\#\\"'@`$])|(?P<open>[(\[])|(?P<close>[)\]])""",
     re.DOTALL,
 )
-_JOINT: Final = re.compile(r"""\"(?:[^"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|&&|\|\||[()\[\]?,]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +242,14 @@ def check_expression(probe: Probe) -> None:
 
 def conjuncts(expression: str) -> list[str]:
     """Return the operands of `&&` outside parentheses, unless a weaker operator stands there."""
-    operands, start, depth = [], 0, 0
-    for match in _JOINT.finditer(expression):
-        token = match[0]
-        depth += (token in "([") - (token in ")]")
-        if depth == 0 and token in ("||", "?", ","):
+    tokens = Tokens(expression)
+    operands, start, at = list[str](), 0, 0
+    while at < len(tokens):
+        if tokens.texts[at] in ("||", "?", ","):
             return [expression]
-        if depth == 0 and token == "&&":
-            operands.append(expression[start : match.start()].strip())
-            start = match.end()
+        if tokens.texts[at] == "&&":
+            operands.append(expression[start : tokens.starts[at]].strip())
+            start = tokens.ends[at]
+        at = max(at, tokens.partners[at]) + 1
     operands.append(expression[start:].strip())
     return operands if all(operands) else [expression]

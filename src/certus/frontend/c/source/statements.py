@@ -276,9 +276,11 @@ class _Pass:
 # ----------------------------------------------------------------------------------------- statements
 
 LIMIT: Final = 160  # characters of a text
-_UNEVEN: Final = re.compile(r"\s\s|[^\S ]|/[/*]|\\|#|%:|<[:%]|[:%]>")  # text that `quoted` changes
-_MARKER: Final = re.compile(
-    r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
+# A line marker, such as `# 12 "f.c"`, that does not continue the line before.
+MARKER: Final = re.compile(
+    r"(?<!\\\n)(?<!\\\r\n)^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)"
+    r'(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$',
+    re.MULTILINE,
 )
 
 
@@ -305,7 +307,7 @@ class Statements:
         self._declarators: dict[Part, list[Declarator]] = {}
         self.markers: list[tuple[int, str, int]] = []
         file, line, last = shown, 1, 0
-        for match in _MARKER.finditer(text) if "#" in text else ():
+        for match in MARKER.finditer(text) if "#" in text else ():
             line += text.count("\n", last, match.start(1))
             last = match.start(1)
             file = re.sub(r"\\(.)", r"\1", match[2]) if match[2] is not None else file
@@ -338,15 +340,13 @@ class Statements:
             if self.parts[number].kind is Kind.FUNCTION:
                 break
 
-    def head(self, body: Part) -> Part | None:
-        """Return the head of the statement whose body, without braces, is a part."""
-        around = (each for each in self.before(body.first) if each.last < body.first <= each.end)
-        return next((each for each in around if each.kind is not Kind.FUNCTION), None)
+    def enclosing(self, token: int) -> Iterator[Part]:
+        """Yield the statements whose bodies contain a token, the innermost first, and the function."""
+        return (each for each in self.before(token) if each.last < token <= each.end)
 
     def enclosing_if(self, token: int) -> tuple[int, int] | None:
         """Return the range of the innermost `if` statement whose body contains a token."""
-        around = (each for each in self.before(token) if each.last < token <= each.end)
-        return next(((each.begin, each.end) for each in around if each.kind is Kind.IF), None)
+        return next(((each.begin, each.end) for each in self.enclosing(token) if each.kind is Kind.IF), None)
 
     def stretches(self, part: Part) -> list[tuple[int, int]]:
         """Return the first and last tokens of the three parts in the head of a `for`."""
@@ -424,42 +424,33 @@ class Statements:
         """Return where the name declared at a token is visible: from the end of its declarator to the end of
         its block; for the head of a `for`, the whole loop; for a parameter, the body of the function; outside
         functions, the rest of the file. None if nothing is declared there."""
-        part, tokens = self.part(token), self.tokens
+        part, tokens, declarator = self.part(token), self.tokens, self.declarator(token)
         if part is None:
             return None
-        if part.kind is Kind.FUNCTION:
-            return tokens.span(part.last + 1, part.end, self.shown) if part.last < part.end else None
-        if part.kind is Kind.FOR:
-            return tokens.span(part.first, part.end, self.shown)
-        declarator = self.declarator(token)
-        if declarator is None:
+        if part.kind is Kind.FUNCTION and part.last < part.end:
+            start, end = tokens.starts[part.last + 1], tokens.ends[part.end]
+        elif part.kind is Kind.FOR:
+            start, end = tokens.starts[part.first], tokens.ends[part.end]
+        elif declarator is not None:
+            closing = tokens.partners[part.block] if part.block >= 0 else -1
+            start = tokens.ends[declarator.last]
+            end = tokens.ends[closing] if closing >= 0 else len(self.text)
+        else:
             return None
-        end = len(tokens.text)
-        if part.block >= 0 and tokens.texts[part.block] != "{":  # the `for` of a loop
-            end = tokens.ends[self.parts[self._number(part.block)].end]
-        elif part.block >= 0 and tokens.partners[part.block] > part.block:
-            end = tokens.ends[tokens.partners[part.block]]
-        return Span(self.shown, *tokens.place(tokens.ends[declarator.last]), *tokens.place(end))
+        return Span(self.shown, *tokens.place(start), *tokens.place(end))
 
     # --------------------------------------------------------------------------------- text and places
 
     def quoted(self, first: int, last: int) -> str:
         """Return tokens as one line, without comments, cut to a limited length."""
-        tokens, pieces, length = self.tokens, list[str](), 0
-        if first <= last:
-            start = tokens.starts[first]
-            raw = tokens.text[start : min(tokens.ends[last], start + LIMIT + 1)]
-            if _UNEVEN.search(raw) is None:
-                return raw if len(raw) <= LIMIT else raw[: LIMIT - 3] + "..."
+        tokens, text = self.tokens, ""
         for number in range(first, last + 1):
             if number > first and tokens.starts[number] > tokens.ends[number - 1]:
-                pieces.append(" ")
-                length += 1
-            pieces.append(tokens.texts[number])
-            length += len(tokens.texts[number])
-            if length > LIMIT:
-                return "".join(pieces)[: LIMIT - 3] + "..."
-        return "".join(pieces)
+                text += " "
+            text += tokens.texts[number]
+            if len(text) > LIMIT:
+                return text[: LIMIT - 3] + "..."
+        return text
 
     def presumed(self, line: int) -> tuple[str, int]:
         """Return the file and the line that line markers claim for a line."""

@@ -12,8 +12,6 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-from certus.core.diagnostic import Span
-
 _SPLICE: Final = re.compile(r"\\[ \t]*\r?\n")
 _TOKEN: Final = re.compile(
     r"""(?:[^\S\n]++|//[^\n]*+|/\*.*?(?:\*/|\Z)|(\n))*+"""  # a directive starts a line
@@ -26,14 +24,7 @@ _TOKEN: Final = re.compile(
 )
 _DIRECTIVE: Final = re.compile(r"\s*([a-z]+)\s*(.*)", re.DOTALL)
 _DIGRAPHS: Final = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
-_BRACKETS: Final = {
-    "(": "",
-    "[": "",
-    "{": "",
-    ")": "(",
-    "]": "[",
-    "}": "{",
-}  # closing: opening
+_BRACKETS: Final = {"(": "", "[": "", "{": "", ")": "(", "]": "[", "}": "{"}  # closing: opening
 _Stack = tuple[int, "_Stack"] | None  # open brackets, the innermost first
 
 
@@ -88,10 +79,6 @@ class Tokens:
         """Return line and column of an offset."""
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
-
-    def span(self, first: int, last: int, file: str) -> Span:
-        """Return the span from one token to another, both included."""
-        return Span(file, *self.place(self.starts[first]), *self.place(self.ends[last]))
 
     # ----------------------------------------------------------------------------------- reading
 

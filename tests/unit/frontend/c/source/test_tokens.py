@@ -50,8 +50,7 @@ def test_places_are_physical() -> None:
     assert [tokens.place(start) for start in tokens.starts] == [
         *((1, 1), (2, 3), (3, 3), (3, 5), (3, 6), (4, 2), (4, 3))
     ]
-    span = tokens.span(1, 3, "f.c")
-    assert (span.line, span.column, span.end_line, span.end_column) == (2, 3, 3, 6)
+    assert tokens.place(tokens.ends[3]) == (3, 6)
     assert [tokens.at(2, 3), tokens.at(2, 5), tokens.at(3, 1), tokens.at(3, 2), tokens.at(9, 1)] == [
         *(1, 1, 1, None, None)
     ]
