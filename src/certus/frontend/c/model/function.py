@@ -168,6 +168,8 @@ class Lowering:
             step(self.body, instruction)
         elif (control := _CONTROL.get(kind)) is not None:
             control(self, instruction)
+        elif kind is ir.Loose:
+            raise Unmodelled("unsupported-float", "a pragma about floating-point operations")
         elif kind not in _NO_STEP:
             raise Unmodelled("unsupported-instruction", f"`{instruction.text.strip()}`")
 
