@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,7 +29,7 @@ from certus.core.vocabulary import kinds_of
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
-from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, run_clang
+from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, find_clang, run_clang
 
 if TYPE_CHECKING:
     from certus.frontend.c.unchecked import Unchecked
@@ -39,8 +39,6 @@ _FLAGS: Final = (
     *("-Xclang", "-disable-llvm-passes"),
     *("-fno-builtin", "-fno-discard-value-names", "-ffp-contract=off"),
 )
-ROUNDING: Final = b"fesetround"  # a program that mentions it must not be folded as if it rounded to nearest
-ROUNDING_FLAG: Final = "-frounding-math"
 _NO_MARKERS: Final = ("-Xclang", "-disable-lifetime-markers")
 # Warnings of Clang that matter for what a program means; others are not passed on.
 WARNINGS: Final = (
@@ -81,10 +79,15 @@ SANITIZERS: Final = {
     ),
 }
 _MAY_BE_UNCHECKED: Final = re.compile("-(?:InitListExpr|OffsetOfExpr|NoSanitizeAttr) 0x|'__builtin_")
-# How a program asks for checks of the compiler, which it has only here.
-_CHECKED_HERE: Final = re.compile(
-    rb"__has_(?:feature|extension)\s*\(\s*(?!address_|hwaddress_|memory_|thread_|dataflow_)\w+_sanitizer"
-)
+_SPLICE: Final = re.compile(rb"(?:\\|\?\?/)\r?\n")
+# A program may put any word together by these operators.
+_PASTED: Final = rb"##|%:%:|\?\?="
+# How a program may ask for checks of the compiler, which it has only here.
+_ASKS: Final = re.compile(rb"__has_(?:feature|extension)|" + _PASTED)
+# How it may give functions other names for the linker.
+_RENAMES: Final = re.compile(rb"asm|redefine_extname|weakref|overloadable|" + _PASTED)
+_RENAMED: Final = re.compile(r'DISubprogram\(name: "([^"]*)", linkageName: "(?:\\01)?([^"]*)"')
+_HEADER: Final = re.compile(r"^\.+ (/.*)$", re.MULTILINE)  # that Clang includes, with -H
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -116,13 +119,16 @@ class ClangWarning:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The IR of a file, and the path under which Clang read it. `blanked`: line markers were blanked out, so
-    that lines are those of the file itself. `unchecked`: the first place that Clang does not check."""
+    that lines are those of the file itself. `unchecked`: the first place that Clang does not check.
+    `renamed`: functions with another name for the linker, and that name, perhaps not those of headers of the
+    system."""
 
     text: str
     main: str
     blanked: bool
     warnings: tuple[ClangWarning, ...] = ()
     unchecked: Unchecked | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 def compile_file(
@@ -133,38 +139,39 @@ def compile_file(
     budget: Budget | None = None,
     *,
     data: bytes | None = None,
+    names: Collection[str] = (),
 ) -> Compiled:
     """Compile a file, or `data` as if the file contained it, with the checks of a property (or of kinds of
-    checks, separated by commas) and for a data model. Raises `InputError` with Clang's own messages, and
-    `BudgetExceeded`."""
+    checks, separated by commas) and for a data model. If a function in `names` has another name for the
+    linker, the result says so. Raises `InputError` with Clang's own messages, `Unsupported` for a program
+    that depends on the checks, and `BudgetExceeded`."""
     budget = budget or Budget()
     contents = path.read_bytes()
     data = contents if data is None else data
-    if (asks := _CHECKED_HERE.search(data)) and check_flags(property):
-        line, column = (
-            data.count(b"\n", 0, asks.start()) + 1,
-            asks.start() - data.rfind(b"\n", 0, asks.start()),
-        )
-        span = Span(str(path), line, column, line, column + len(asks[0]))
-        message = "The question whether the compiler adds checks is not modelled."
-        raise Unsupported(Diagnostic("unsupported-builtin", message, span=span))
     text = without_markers(data, arguments)
-    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
-    if ROUNDING in data:
-        flags.append(ROUNDING_FLAG)
+    checks = check_flags(property)
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS)]
     asked = SANITIZERS.keys() & set(property.split(","))
     flags += () if kinds_of(property) else _NO_MARKERS
     changed = None if text == contents else text
 
-    def run(output: Sequence[str]) -> ClangResult:
+    def run(*output: str) -> ClangResult:
         seconds = budget.remaining()
         return run_clang(
             path, model=model, flags=(*flags, *output), arguments=arguments, seconds=seconds, data=changed
         )
 
     try:
-        result = run(("-S", "-emit-llvm"))
-        tree = run(("-w", "-fsyntax-only", "-Xclang", "-ast-dump")).text if asked else ""
+        result = run(*checks, "-S", "-emit-llvm", "-H")
+        texts = [_SPLICE.sub(b"", each) for each in (data, *_own_headers(result.messages))]
+        if checks and any(map(_ASKS.search, texts)):
+            plain, checked = run("-E"), run("-E", *checks)
+            if plain.text.replace(plain.file, "") != checked.text.replace(checked.file, ""):
+                message = f"{path} asks whether the compiler adds checks, which is not modelled."
+                raise Unsupported(Diagnostic("unsupported-builtin", message))
+        absent = [name.encode() for name in names if f"@{name}" not in result.text]
+        renames = any(name in each for name in absent for each in texts) and any(map(_RENAMES.search, texts))
+        tree = run(*checks, "-w", "-fsyntax-only", "-Xclang", "-ast-dump").text if asked or renames else ""
     except ClangMissing as error:
         hint = "Install the package `ziglang`."
         raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
@@ -179,12 +186,27 @@ def compile_file(
         for match in _WARNING.finditer(result.messages)
     )
     shown = tuple(each for each in warnings if each.name in WARNINGS)
-    first = None
-    if _MAY_BE_UNCHECKED.search(tree):
+    first, renamed = None, _RENAMED.findall(result.text)
+    if renames:
+        from certus.frontend.c.unchecked import renamed_functions
+
+        renamed += renamed_functions(tree)
+    if asked and _MAY_BE_UNCHECKED.search(tree):
         from certus.frontend.c.unchecked import unchecked
 
         first = next(unchecked(tree, asked, long=32 if model == "ILP32" else 64), None)
-    return Compiled(result.text, result.file, text is not data, shown, first)
+    return Compiled(result.text, result.file, text is not data, shown, first, tuple(renamed))
+
+
+def _own_headers(messages: str) -> Iterator[bytes]:
+    """Yield the contents of the headers that Clang has included, but not of those that come with it."""
+    system = tuple(flag for flag in find_clang().include_flags if flag.startswith("/"))
+    for header in dict.fromkeys(_HEADER.findall(messages)):
+        if not (system and header.startswith(system)):
+            try:
+                yield Path(header).read_bytes()
+            except OSError:  # its name is no text: it may contain anything
+                yield b"##"
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.

@@ -71,6 +71,35 @@ def test_functions_that_run_by_their_section_are_refused(tmp_path: Path) -> None
     assert found.verdict.reason.code == "unsupported-attribute"  # type: ignore[union-attr]
 
 
+OTHER = 'void reach_error(void) __asm__("other");'
+ADDRESS = "int main(void) { void (*p)(void) = reach_error; p(); return 0; }"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OTHER + "int main(void) { reach_error(); return 0; }",
+        OTHER + ADDRESS,
+        "#define JOIN(a, b) a##b\n" + OTHER.replace("__asm__", "JOIN(as, m)") + ADDRESS,
+        "#pragma redefine_extname reach_error other\nvoid reach_error(void);" + ADDRESS,
+        'void other(void) {} static void reach_error(void) __attribute__((weakref("other")));' + ADDRESS,
+        "__attribute__((overloadable)) void reach_error(void) {}" + ADDRESS,
+        'void other(void) __asm__("reach_error"); int main(void) { other(); return 0; }',
+        'void reach_error(void); void assume(int) __asm__("other"); int main(void) { assume(0); return 0; }',
+        'void reach_error(void); int f(void) __asm__("main"); int f(void) { return 0; }'
+        'int main(void) __asm__("other"); int main(void) { reach_error(); return 0; }',
+    ],
+)
+@pytest.mark.parametrize("place", ["p.c", "p.h"])
+def test_functions_with_a_meaning_and_another_name_are_refused(tmp_path: Path, text: str, place: str) -> None:
+    program = tmp_path / "p.c"
+    program.write_text('#include "p.h"\n')
+    (tmp_path / place).write_text(text)
+    found = verify(program, Settings(engine="bmc", execute=False))
+    assert found.answer == "UNKNOWN"
+    assert found.verdict.reason.code == "unsupported-name"  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
