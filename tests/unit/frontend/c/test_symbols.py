@@ -71,6 +71,36 @@ def test_functions_that_run_by_their_section_are_refused(tmp_path: Path) -> None
     assert found.verdict.reason.code == "unsupported-attribute"  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#include <stdlib.h>\n#pragma weak getenv\nvoid *p = getenv;",
+        "unsigned long strlen(const char *) __attribute__((weak)); void *p = strlen;",
+        "int pthread_key_delete(unsigned) __attribute__((weak)); void *p = pthread_key_delete;",
+        "extern char **environ __attribute__((weak)); void *p = &environ;",
+        "int __VERIFIER_nondet_int(void) __attribute__((weak)); void *p = __VERIFIER_nondet_int;",
+        '#include <stdlib.h>\nstatic void *f(size_t) __attribute__((weakref("malloc"))); void *p = f;',
+    ],
+)
+def test_weak_declarations_of_what_libraries_define_are_refused(tmp_path: Path, text: str) -> None:
+    program = tmp_path / "program.c"
+    program.write_text(f"{text}\nvoid reach_error(void); int main(void) {{ if (!p) reach_error(); }}\n")
+    found = verify(program, Settings(engine="bmc", execute=False))
+    assert found.answer == "UNKNOWN"
+    assert found.verdict.reason.code == "unsupported-weak"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("property", "answer"), [("unreach-call", "HOLDS"), ("valid-deref", "VIOLATED")])
+def test_a_call_of_a_weak_function_that_nothing_defines(tmp_path: Path, property: str, answer: str) -> None:
+    program = tmp_path / "program.c"
+    program.write_text(
+        "void reach_error(void); int f(void) __attribute__((weak));\n"
+        "int main(void) { if (f()) reach_error(); return 0; }\n"
+    )
+    settings = Settings(engine="bmc", property=property, execute=False)
+    assert verify(program, settings).answer == answer
+
+
 OTHER = 'void reach_error(void) __asm__("other");'
 ADDRESS = "int main(void) { void (*p)(void) = reach_error; p(); return 0; }"
 
