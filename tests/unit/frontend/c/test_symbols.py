@@ -59,13 +59,17 @@ def test_what_is_something_else_than_its_name_says(tmp_path: Path, text: str, an
     assert verify(program, Settings(engine="bmc")).answer == answer
 
 
-def test_functions_that_run_by_their_section_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        'void f(void) { x = 1; } void (*p)(void) __attribute__((section(".init_array"), used)) = f;',
+        '__attribute__((section(".init"), used)) static void f(void) { x = 1; }',
+    ],
+)
+def test_functions_that_run_by_their_section_are_refused(tmp_path: Path, text: str) -> None:
     program = tmp_path / "program.c"
-    program.write_text(
-        "extern void reach_error(void); int x; void f(void) { x = 1; }\n"
-        'void (*p)(void) __attribute__((section(".init_array"), used)) = f;\n'
-        "int main(void) { if (x == 1) reach_error(); return 0; }\n"
-    )
+    main = "int main(void) { if (x == 1) reach_error(); return 0; }"
+    program.write_text(f"extern void reach_error(void); int x;\n{text}\n{main}\n")
     found = verify(program, Settings(engine="bmc", execute=False))
     assert found.answer == "UNKNOWN"
     assert found.verdict.reason.code == "unsupported-attribute"  # type: ignore[union-attr]
@@ -97,7 +101,7 @@ def test_a_call_of_a_weak_function_that_nothing_defines(tmp_path: Path, property
         "void reach_error(void); int f(void) __attribute__((weak));\n"
         "int main(void) { if (f()) reach_error(); return 0; }\n"
     )
-    settings = Settings(engine="bmc", property=property, execute=False)
+    settings = Settings(engine="bmc", property_name=property, execute=False)
     assert verify(program, settings).answer == answer
 
 
