@@ -169,7 +169,7 @@ def compile_file(
             if plain.text.replace(plain.file, "") != checked.text.replace(checked.file, ""):
                 message = f"{path} asks whether the compiler adds checks, which is not modelled."
                 raise Unsupported(Diagnostic("unsupported-builtin", message))
-        absent = [name.encode() for name in names if f"@{name}" not in result.text]
+        absent = [name.encode() for name in names if f"@{name}(" not in result.text]
         renames = any(name in each for name in absent for each in texts) and any(map(_RENAMES.search, texts))
         tree = run(*checks, "-w", "-fsyntax-only", "-Xclang", "-ast-dump").text if asked or renames else ""
     except ClangMissing as error:

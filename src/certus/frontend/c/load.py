@@ -196,7 +196,8 @@ class _Loading:
         original = path.read_bytes()
         data = original if probed is None else probed.data
         flags = (*self.arguments, *(("-femit-all-decls",) if self.entry != MAIN else ()))  # also static ones
-        names = (*self.rules.functions, self.entry)
+        names = [name for name, kind in self.rules.functions.items() if kind != "assertion"]
+        names.append(self.entry)
         compiled = compile_file(path, self.rules.kind, self.model, flags, self.budget, data=data, names=names)
         for name, label in compiled.renamed:
             if name != label and any(each in names or has_meaning(each) for each in (name, label)):

@@ -114,6 +114,7 @@ ADDRESS = "int main(void) { void (*p)(void) = reach_error; p(); return 0; }"
     [
         OTHER + "int main(void) { reach_error(); return 0; }",
         OTHER + ADDRESS,
+        OTHER + "void reach_error2(void) {}" + ADDRESS,
         "#define JOIN(a, b) a##b\n" + OTHER.replace("__asm__", "JOIN(as, m)") + ADDRESS,
         "#pragma redefine_extname reach_error other\nvoid reach_error(void);" + ADDRESS,
         'void other(void) {} static void reach_error(void) __attribute__((weakref("other")));' + ADDRESS,
