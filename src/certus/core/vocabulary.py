@@ -64,6 +64,11 @@ def is_input(name: str) -> bool:
     return name.startswith(_INPUTS)
 
 
+def has_meaning(name: str) -> bool:
+    """Return whether a function without a body is an input, an assumption or an assertion."""
+    return is_input(name) or name in ASSUMING or name in ASSERTING
+
+
 @dataclass(frozen=True, slots=True)
 class CheckKind:
     """A kind of checks. `name` is its name for `--checks`, and `property` the property that asks for it alone

@@ -204,7 +204,9 @@ class Builds:
 
     def _runtime(self) -> tuple[str, ...]:
         """Compile start.c and runtime.c, with the checks of a sanitized program; return their functions."""
-        flags = (*_OWN_FLAGS, *self.wanted.defines)
+        flags: tuple[str, ...] = (*_OWN_FLAGS, *self.wanted.defines)
+        if TRAPPING in self.wanted.checks:
+            flags = (*flags, "-DCERTUS_OVERFLOW")
         if not self.wanted.sanitized:
             return self._object("runtime", runtime_text(), flags).functions
         start = _text("start.c") + _text("sanitizer.c") + _text("heap.c")
@@ -225,6 +227,10 @@ class Builds:
             text, flags = (self._for_clang if compiler is Compiler.CLANG else self._for_gcc)(source)
             units.append(_Unit(part, text, (*flags, *own)))
         joined = self._joined(name, units, compiler)
+        if "fesetround" in joined.undefined:  # without the flag, compilers round constants to nearest
+            for unit in units:
+                unit.flags = (*unit.flags, "-frounding-math")
+            joined = self._joined(name, units, compiler)
         missing = {each for each in joined.undefined if each in program.procedures}
         if missing:
             for unit in units:
@@ -259,7 +265,6 @@ class Builds:
         flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self.wanted.checks, *self._finding_headers(source)]
         if self.wanted.sanitized:
             flags += [*_ADDRESS, *_POINTERS]
-        flags += _rounding(source)
         if UNCONFINED in self.wanted.defines:
             flags.append(_NO_ASSEMBLY)
         return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
@@ -281,7 +286,7 @@ class Builds:
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
         checks = tuple(flag for flag in self.wanted.checks if flag != TRAPPING)  # gcc would call functions
         own = [flag for flag in GCC_FLAGS if not checks or flag != GCC_TRAP]  # it would make all checks trap
-        return text, (*own, *_FLAGS, *checks, *_rounding(source))
+        return text, (*own, *_FLAGS, *checks)
 
     def _object(
         self, name: str, text: str, flags: Sequence[str], compiler: Compiler = Compiler.CLANG
@@ -334,11 +339,6 @@ class Builds:
         else:
             flags = (self._target, "-nostdlib", "-no-pie", "-o", str(output))
             _check_linked(run_tool(Path(tool), (*command, *flags, *arguments)))
-
-
-def _rounding(source: SourceText) -> tuple[str, ...]:
-    """Return the flag for a program that sets the rounding mode: without it, compilers round to nearest."""
-    return ("-frounding-math",) if "fesetround" in source.text else ()
 
 
 def _check_linked(result: ToolResult) -> None:

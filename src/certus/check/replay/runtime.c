@@ -274,9 +274,14 @@ WEAK char *strndup(const char *s, size_t most)
 
 /* ------------------------------------------------------------------------ characters and numbers */
 
-WEAK int abs(int x) { return x < 0 ? -x : x; }
-WEAK long labs(long x) { return x < 0 ? -x : x; }
-WEAK long long llabs(long long x) { return x < 0 ? -x : x; }
+#ifdef CERTUS_OVERFLOW /* an error */
+#define ABSOLUTE(x) (x < 0 && x == -x ? certus_finish(OVERFLOWED) : (void)0, x < 0 ? -x : x)
+#else
+#define ABSOLUTE(x) (x < 0 ? -x : x)
+#endif
+WEAK int abs(int x) { return ABSOLUTE(x); }
+WEAK long labs(long x) { return ABSOLUTE(x); }
+WEAK long long llabs(long long x) { return ABSOLUTE(x); }
 
 WEAK long long imaxabs(long long x) { return llabs(x); }
 

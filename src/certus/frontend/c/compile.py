@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,7 +30,7 @@ from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import TypeTable
 from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
 from certus.frontend.c.source.statements import MARKER
-from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, run_clang
+from certus.system.tools import TRAPPING, ClangMissing, ClangResult, ToolFailed, find_clang, run_clang
 
 if TYPE_CHECKING:
     from certus.frontend.c.unchecked import Unchecked
@@ -40,8 +40,6 @@ _FLAGS: Final = (
     *("-Xclang", "-disable-llvm-passes"),
     *("-fno-builtin", "-fno-discard-value-names", "-ffp-contract=off"),
 )
-ROUNDING: Final = b"fesetround"  # a program that mentions it must not be folded as if it rounded to nearest
-ROUNDING_FLAG: Final = "-frounding-math"
 _NO_MARKERS: Final = ("-Xclang", "-disable-lifetime-markers")
 # Warnings of Clang that matter for what a program means; others are not passed on.
 WARNINGS: Final = (
@@ -86,10 +84,15 @@ SANITIZERS: Final = {
 _OBJECTS: Final = re.compile(r"= alloca (?!i\d+,|ptr,|float,|double,)")
 _HIDING: Final = re.compile(rb"builtin|sanitize|include|##|\\\r?\n")
 _MAY_BE_UNCHECKED: Final = re.compile("-(?:InitListExpr|OffsetOfExpr|NoSanitizeAttr) 0x|'__builtin_")
-# How a program asks for checks of the compiler, which it has only here.
-_CHECKED_HERE: Final = re.compile(
-    rb"__has_(?:feature|extension)\s*\(\s*(?!address_|hwaddress_|memory_|thread_|dataflow_)\w+_sanitizer"
-)
+_SPLICE: Final = re.compile(rb"(?:\\|\?\?/)\r?\n")
+# A program may put any word together by these operators.
+_PASTED: Final = rb"##|%:%:|\?\?="
+# How a program may ask for checks of the compiler, which it has only here.
+_ASKS: Final = re.compile(rb"__has_(?:feature|extension)|" + _PASTED)
+# How it may give functions other names for the linker.
+_RENAMES: Final = re.compile(rb"asm|redefine_extname|weakref|overloadable|" + _PASTED)
+_RENAMED: Final = re.compile(r'DISubprogram\(name: "([^"]*)", linkageName: "(?:\\01)?([^"]*)"')
+_HEADER: Final = re.compile(r"^\.+ (/.*)$", re.MULTILINE)  # that Clang includes, with -H
 _MARKER: Final = re.compile(MARKER.pattern.encode(), re.MULTILINE)
 # How a program may observe lines: by itself, or by a macro that it gets from elsewhere or puts together.
 _USES_LINES: Final = re.compile(
@@ -119,13 +122,16 @@ class ClangWarning:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The IR of a file, and the path under which Clang read it. `blanked`: line markers were blanked out, so
-    that lines are those of the file itself. `unchecked`: the first place that Clang does not check."""
+    that lines are those of the file itself. `unchecked`: the first place that Clang does not check.
+    `renamed`: functions with another name for the linker, and that name, perhaps not those of headers of the
+    system."""
 
     text: str
     main: str
     blanked: bool
     warnings: tuple[ClangWarning, ...] = ()
     unchecked: Unchecked | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 def compile_file(
@@ -136,38 +142,44 @@ def compile_file(
     budget: Budget | None = None,
     *,
     data: bytes | None = None,
+    names: Collection[str] = (),
 ) -> Compiled:
     """Compile a file, or `data` as if the file contained it, with the checks of a property (or of kinds of
-    checks, separated by commas) and for a data model. Raises `InputError` with Clang's own messages, and
-    `BudgetExceeded`."""
+    checks, separated by commas) and for a data model. If a function in `names` has another name for the
+    linker, the result says so. Raises `InputError` with Clang's own messages, `Unsupported` for a program
+    that depends on the checks, and `BudgetExceeded`."""
     budget = budget or Budget()
     contents = path.read_bytes()
     data = contents if data is None else data
-    asked = [each for each in property.split(",") if each in SANITIZERS]
-    if asked and (question := _CHECKED_HERE.search(data)):
-        before = data[: question.start()]
-        line, column = before.count(b"\n") + 1, question.start() - before.rfind(b"\n")
-        span = Span(str(path), line, column, line, column + len(question[0]))
-        message = "The question whether the compiler adds checks is not modelled."
-        raise Unsupported(Diagnostic("unsupported-builtin", message, span=span))
     text = without_markers(data, arguments)
-    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_check_flags(asked)]
-    if ROUNDING in data:
-        flags.append(ROUNDING_FLAG)
+    asked = [each for each in property.split(",") if each in SANITIZERS]
+    checks = _check_flags(asked)
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS)]
     flags += () if kinds_of(property) else _NO_MARKERS
     changed = None if text == contents else text
 
-    def run(output: Sequence[str]) -> ClangResult:
+    def run(*output: str) -> ClangResult:
         seconds = budget.remaining()
         return run_clang(
             path, model=model, flags=(*flags, *output), arguments=arguments, seconds=seconds, data=changed
         )
 
     try:
-        result = run(("-S", "-emit-llvm"))
-        hiding = any(map(_HIDING.search, (data, *map(os.fsencode, arguments))))
-        wanted = asked and (hiding or _OBJECTS.search(result.text))
-        tree = run(("-w", "-fsyntax-only", "-Xclang", "-ast-dump")).text if wanted else ""
+        result = run(*checks, "-S", "-emit-llvm", "-H")
+        given = (data, *map(os.fsencode, arguments))
+        texts = [_SPLICE.sub(b"", each) for each in (*given, *_own_headers(result.messages))]
+        if checks and any(map(_ASKS.search, texts)):
+            plain, checked = run("-E"), run("-E", *checks)
+            if plain.text.replace(plain.file, "") != checked.text.replace(checked.file, ""):
+                message = f"{path} asks whether the compiler adds checks, which is not modelled."
+                raise Unsupported(Diagnostic("unsupported-builtin", message))
+        absent = re.compile(
+            rb"\b(?:%s)\b" % "|".join(n for n in names if f"@{n}(" not in result.text).encode()
+        )
+        renames = bool(names) and all(any(map(each.search, texts)) for each in (_RENAMES, absent))
+        hides = any(map(_HIDING.search, given)) or _OBJECTS.search(result.text)
+        wanted = renames or (asked and hides)
+        tree = run(*checks, "-w", "-fsyntax-only", "-Xclang", "-ast-dump").text if wanted else ""
     except ClangMissing as error:
         hint = "Install the package `ziglang`."
         raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
@@ -182,12 +194,27 @@ def compile_file(
         for match in _WARNING.finditer(result.messages)
         if match["name"] in WARNINGS
     )
-    first = None
-    if _MAY_BE_UNCHECKED.search(tree):
+    first, renamed = None, _RENAMED.findall(result.text)
+    if renames:
+        from certus.frontend.c.unchecked import renamed_functions
+
+        renamed += renamed_functions(tree)
+    if asked and _MAY_BE_UNCHECKED.search(tree):
         from certus.frontend.c.unchecked import unchecked
 
         first = next(unchecked(tree, asked, long=32 if model == "ILP32" else 64), None)
-    return Compiled(result.text, result.file, text is not data, warnings, first)
+    return Compiled(result.text, result.file, text is not data, warnings, first, tuple(renamed))
+
+
+def _own_headers(messages: str) -> Iterator[bytes]:
+    """Yield the contents of the headers that Clang has included, but not of those that come with it."""
+    system = tuple(flag for flag in find_clang().include_flags if flag.startswith("/"))
+    for header in dict.fromkeys(_HEADER.findall(messages)):
+        if not (system and header.startswith(system)):
+            try:
+                yield Path(header).read_bytes()
+            except OSError:  # its name is no text: it may contain anything
+                yield b"##"
 
 
 # Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.

@@ -13,13 +13,13 @@ from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
-from certus.core.vocabulary import ASSERT, UNREACH_CALL, Property, check_supported, kinds_of
+from certus.core.vocabulary import ASSERT, UNREACH_CALL, Property, check_supported, has_meaning, kinds_of
 from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, LibraryModels, compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import IntegerType, NotUnderstood
 from certus.frontend.c.model.evaluation_order import order_warning
-from certus.frontend.c.model.library import builtin_flags
+from certus.frontend.c.model.library import further_flags
 from certus.frontend.c.model.probes import Impure
 from certus.frontend.c.model.program import lower_program
 from certus.frontend.c.model.sources import SourceFile, Sources
@@ -170,9 +170,9 @@ class _Loading:
         sources: Sources | None = None
         try:
             module, bases = self._linked(files)
-            builtins = builtin_flags(module)
-            if builtins and builtins[0] not in self.arguments:
-                loading = replace(self, arguments=(*self.arguments, *builtins))
+            flags = [flag for flag in further_flags(module) if flag not in self.arguments]
+            if flags:
+                loading = replace(self, arguments=(*self.arguments, *flags))
                 return loading.run(watched, probed, invariants=invariants)
             sources = Sources(module.debug, [each.source for each in files], bases)
             models = LibraryModels(module.types, model=self.model, property=self.rules.kind)
@@ -196,7 +196,14 @@ class _Loading:
         original = path.read_bytes()
         data = original if probed is None else probed.data
         flags = (*self.arguments, *(("-femit-all-decls",) if self.entry != MAIN else ()))  # also static ones
-        compiled = compile_file(path, self.rules.kind, self.model, flags, self.budget, data=data)
+        names = [name for name, kind in self.rules.functions.items() if kind != "assertion"]
+        names.append(self.entry)
+        compiled = compile_file(path, self.rules.kind, self.model, flags, self.budget, data=data, names=names)
+        for name, label in compiled.renamed:
+            if name != label and any(each in names or has_meaning(each) for each in (name, label)):
+                other = f"`{label}` for the linker" if label else "another function"
+                message = f"The function `{name}` is {other}, so it is open which one a property means."
+                raise Unsupported(Diagnostic("unsupported-name", message, hint="Remove the other name."))
         text = read_source(path).text
         source = SourceFile(compiled.main, str(path), text, blanked=compiled.blanked, probed=probed)
         if (place := compiled.unchecked) is not None:

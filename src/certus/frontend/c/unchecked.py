@@ -25,6 +25,8 @@ _ENUMERATOR: Final = re.compile(r" EnumConstant (0x\w+) ")
 _DEFINED: Final = re.compile(r"-EnumConstantDecl (0x\w+)")
 _VALUE: Final = re.compile(r"-value: Int (-?\d+)")
 _SWITCHED_OFF: Final = re.compile(r"-NoSanitizeAttr 0x\w+ <.*> (?!thread$)")
+_FUNCTION: Final = re.compile(r" (\w+) '")
+_RENAMING: Final = re.compile(r'-(?:AsmLabel|WeakRef|Overloadable)Attr 0x[^"]*(?:"(?:.*\W)?(\w*)")?')
 _COLUMN: Final = re.compile(r"<col:(\d+)")
 _VARIABLE: Final = re.compile(r"-DeclRefExpr .* (?:Var|ParmVar) 0x(?!.*non_odr_use)")
 _BUILTIN: Final = re.compile(r"-DeclRefExpr .* Function 0x\w+ '__builtin_")
@@ -75,6 +77,17 @@ def unchecked(tree: str, asked: Collection[str], *, long: int) -> Iterator[Unche
             yield from (Unchecked(False, *_place(lines, each)) for each in reader.errors(start, at))
         if _SWITCHED_OFF.search(line):
             yield Unchecked(True, *_place(lines, start))
+
+
+def renamed_functions(tree: str) -> Iterator[tuple[str, str]]:
+    """Yield the functions with another name for the linker in a syntax tree, and that name; it is empty for a
+    `weakref`, which is no symbol, and for an overloaded function."""
+    names: dict[int, str] = {}  # of functions around a line, by depth
+    for line in tree.splitlines():
+        if "-FunctionDecl 0x" in line and (function := _FUNCTION.search(line)):
+            names[_depth(line)] = function[1]
+        elif attribute := _RENAMING.search(line):
+            yield names.get(_depth(line) - 2, ""), attribute[1] or ""
 
 
 def _depth(line: str) -> int:

@@ -238,6 +238,7 @@ OVERFLOWS = {
     "a shift by too many": "1 << (x & 63)",
     "a shift of what is negative": "(-x) << 1",
     "a quotient of a function": "div(-x - 1, x ? -1 : 1).rem",
+    "an absolute value, by a pointer": "((int (*volatile)(int)){abs})(-x - 1)",
 }
 
 
@@ -245,6 +246,15 @@ OVERFLOWS = {
 def test_both_compilers_end_the_program_where_it_overflows(what: str, tmp_path: Path) -> None:
     main = f"int main() {{ int x = 2147483647; int y = {OVERFLOWS[what]}; return y == 7; }}"
     result = replayed(program_of(tmp_path, f"#include <stdlib.h>\n{main}", property="no-overflow"))
+    assert result.confirmed, result
+    assert result.compilers == Compilers(("clang", "gcc"))
+
+
+def test_both_compilers_compute_constants_in_the_rounding_mode_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "round.h").write_text("int fesetround(int);\n#define UPWARD fesetround(0x800)\n")
+    check = "if (1.0 / 3.0 == 0x1.5555555555556p-2) reach_error();"
+    text = f'#include "round.h"\nvoid reach_error(void); int main() {{ UPWARD; {check} }}'
+    result = replayed(program_of(tmp_path, text))
     assert result.confirmed, result
     assert result.compilers == Compilers(("clang", "gcc"))
 

@@ -29,6 +29,10 @@ _ATTACHED: Final = re.compile(r", !([A-Za-z][\w.]*) !(\d+)")
 _ATTACHMENTS: Final = re.compile(rf"(?:{_ATTACHED.pattern})+$")  # the metadata at the end of an instruction
 _LABEL: Final = re.compile(r'("[^"]*"|[-\w$.]+):(?:\s*;.*)?$')
 _FLAGS: Final = word_set("nsw nuw exact disjoint nneg samesign fast nnan ninf nsz arcp contract afn reassoc")
+# Words of pragmas: the compiler may compute in several ways, or rounds in a direction of its own.
+_LOOSE: Final = word_set("fast nnan ninf nsz arcp contract afn reassoc") | {
+    f'!"round.{mode}"' for mode in ("upward", "downward", "tonearest", "towardzero", "tonearestaway")
+}
 _ASSEMBLY_FLAGS: Final = word_set("sideeffect alignstack inteldialect unwind")
 _BINARY: Final = word_set("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem")
 _CONVERSIONS: Final = word_set(
@@ -114,7 +118,7 @@ class BodyReader(Reader):
             part = read(self)
             if kept:
                 fields.append(part)
-        instruction = build(*fields)
+        instruction = build(*fields) if _LOOSE.isdisjoint(words) else ir.Loose()
         self.end()
         if words[0] == "#" and words[-3][1:].isdigit():
             location = int(words[-3][1:])

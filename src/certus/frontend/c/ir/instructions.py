@@ -189,6 +189,11 @@ class Other(Instruction):
     """`va_arg`, which is read and then refused."""
 
 
+class Loose(Instruction):
+    """An operation on floating-point numbers whose result a pragma leaves open, or that rounds in a direction
+    of its own. It is read and then refused."""
+
+
 class Jump(Instruction):
     target: str
 

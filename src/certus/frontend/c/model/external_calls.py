@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.program import Assign
 from certus.core.terms import INT, Expr, Kind, machine
-from certus.core.vocabulary import BUILTIN, RESERVED, is_input
+from certus.core.vocabulary import BUILTIN, READ, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug
 from certus.frontend.c.ir.instructions import Operand
@@ -49,18 +49,22 @@ _WRITES: Final = "The function `{}` is not defined and may write through the poi
 def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = False) -> None:
     """Call a function without a definition. `of_library`: the library has a function of this name, but the
     program declares it differently."""
+    of_library = of_library or name in STANDARD
     if name.startswith(BUILTIN):
         raise Unmodelled("unsupported-builtin", f"the function `{name}`")
-    if not is_input(name):
+    function = body.module.functions.get(name)
+    if function is not None and not of_library and body.unit.symbols.is_null(body.module, function):
+        if is_checked(body, "read"):
+            body.claim(build.FALSE, READ, f"the weak function `{name}` is defined")
+        body.undefined("a call of a weak function that nothing defines")
+    elif not is_input(name):
         if name.startswith(RESERVED):
             what = f"the function `{name}`, which is not defined,"
             raise Unmodelled("unsupported-verifier-function", what)
         assumed = _ASSUMED.format(name) + _POINTS * isinstance(instruction.result, PointerType)
         body.unit.warn(name, "undefined-function", assumed, body.cursor.span, _DEFINE)
     body.registers.before_call()
-    function = body.module.functions.get(name)
     declared = {} if function is None else c_types.passed_types(body.module.debug, function)
-    of_library = of_library or name in STANDARD
     approximate = _is_approximate(body, name, of_library=of_library)
     pure = function is not None and _PURE in function.attributes and not of_library
     if not pure:

@@ -162,6 +162,8 @@ class Lowering:
             self.body.registers.define(instruction, value(self.body, instruction))
         elif (step := _STEPS.get(kind)) is not None:
             step(self, instruction)
+        elif kind is ir.Loose:
+            raise Unmodelled("unsupported-float", "a pragma about floating-point operations")
         elif kind not in _NO_STEP:
             raise Unmodelled("unsupported-instruction", f"`{instruction.text.strip()}`")
 

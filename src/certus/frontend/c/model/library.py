@@ -309,16 +309,19 @@ ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.sign
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
 
 
-def builtin_flags(module: Module) -> list[str]:
-    """Return flags for Clang if a program calls library functions without a prototype: with these flags Clang
-    knows their types, as compilers do, unless the program defines them itself."""
+def further_flags(module: Module) -> list[str]:
+    """Return flags for Clang that depend on the functions that a program mentions. If it may set the rounding
+    mode, its operations must not be folded as if they rounded to nearest. If it calls library functions
+    without a prototype, Clang must know their types, as compilers do, unless the program defines them."""
+    rounding = ["-frounding-math"] if "fesetround" in module.functions else []
     functions = [each for each in module.functions.values() if each.name in FUNCTIONS]
     for each in functions:
         function = FUNCTIONS[each.name]
         typed = function.name in c_models.FILES or function.signature[:1] in POINTERS
         if typed and each.type.variadic and not each.type.parameters and not each.defined:
-            return ["-fbuiltin", *(f"-fno-builtin-{own.name}" for own in functions if own.defined)]
-    return []
+            own = [f"-fno-builtin-{each.name}" for each in functions if each.defined]
+            return [*rounding, "-fbuiltin", *own]
+    return rounding
 
 
 _READING: Final = ("abs", "labs", "memcmp", "strcmp", "strlen", "strncmp", "strcasecmp", "toupper", "tolower")

@@ -28,7 +28,8 @@ from certus.frontend.c.model.unit import Unit
 from certus.frontend.graph import Draft
 
 START: Final = "$start"
-# Variables in these sections are lists of functions that run before and after `main`.
+# Variables in these sections are lists of functions that run before and after `main`; so does the code in
+# `.init` and `.fini`.
 _RUN_SECTIONS: Final = (".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors")
 _FROM_OUTSIDE: Final = (
     "`{}` is not defined: its value is nondeterministic, and pointers in it are assumed to lead to no object "
@@ -56,9 +57,9 @@ class Start:
             unit.definition(unit.program, name)
         if unit.program.assembly:
             self.body.refuse("unsupported-asm", "assembly outside functions")
-        for variable in unit.program.globals.values():
-            if variable.section.startswith(_RUN_SECTIONS):
-                what = f"the section `{variable.section}` of `{variable.name}`"
+        for symbol in (*unit.program.globals.values(), *unit.program.functions.values()):
+            if symbol.section.startswith(_RUN_SECTIONS) or symbol.section in (".init", ".fini"):
+                what = f"the section `{symbol.section}` of `{symbol.name}`"
                 self.body.refuse("unsupported-attribute", what)
         self.initial: dict[Expr, Expr] = {}
         self.needed = False

@@ -11,12 +11,14 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import SourceObject
 from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind
+from certus.core.vocabulary import RESERVED, has_meaning
 from certus.frontend.c.compile import LibraryModels
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Operand, Symbol, symbols_in
-from certus.frontend.c.ir.module import Function, GlobalVariable, Module
+from certus.frontend.c.ir.module import Definition, Function, GlobalVariable, Module
 from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type, last_array
+from certus.frontend.c.library.models import STANDARD, STREAMS, VARIABLES
 from certus.frontend.c.model.c_types import shape_of
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.terms import FORMATS, NULL, Unmodelled, is_scalar, sort_of
@@ -223,16 +225,35 @@ class Symbols:
         if variable is not None:
             if variable.initialiser is None and symbol.startswith(("__start_", "__stop_")):
                 raise Unmodelled("unsupported-section", f"the section bound `{symbol}`")
-            # A weak symbol without a definition has the address 0.
-            return NULL if variable.linkage == "extern_weak" else self._object(home, variable)
+            return NULL if self.is_null(home, variable) else self._object(home, variable)
         if function is None:
             raise Unmodelled("unsupported-symbol", f"the symbol `{name}`")
-        if function.linkage == "extern_weak" and not function.defined:
+        if self.is_null(home, function):
             return NULL
         key = self.procedure_name(home, symbol)
         if key not in self.addresses:  # the function may now be called by pointers
             self.addresses[key] = (home, symbol, self._code_address(home))
         return self.addresses[key][2]
+
+    def is_null(self, module: Module, symbol: Definition) -> bool:
+        """Return whether a symbol is weak and has the address 0, since nothing defines it. One that a library
+        or the verifier may define is refused."""
+        if symbol.defined or symbol.linkage != "extern_weak":
+            return False
+        if self._may_be_outside(module, symbol):
+            raise Unmodelled("unsupported-weak", f"the weak declaration of `{symbol.name}`")
+        return True
+
+    def _may_be_outside(self, module: Module, symbol: Definition) -> bool:
+        """Return whether a library or the verifier may define a symbol."""
+        from certus.frontend.c.model.library import FUNCTIONS
+
+        name, tables = symbol.name, (FUNCTIONS, STANDARD, VARIABLES, STREAMS)
+        if has_meaning(name) or any(name in table for table in tables):
+            return True
+        declared = symbol.debug if isinstance(symbol, Function) else None
+        of_library = declared is not None and self.names.sources.of_library(module.debug, declared)
+        return of_library or name.startswith(("_", "pthread_", *RESERVED))
 
     def _code_address(self, module: Module) -> Expr:
         """Return a new constant that is neither the address of an object nor an error code."""

@@ -62,13 +62,21 @@ def test_checks_of_a_property(tmp_path: Path) -> None:
 
 
 def test_a_program_that_depends_on_checks_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.c"
-    path.write_text(
-        "int f(int x) {\n#if __has_feature(undefined_behavior_sanitizer)\n#endif\nreturn x + 1; }\n"
-    )
-    assert compile_file(path, property="unreach-call", model="LP64").text
-    with pytest.raises(Unsupported, match="adds checks"):
-        compile_file(path, property="no-overflow", model="LP64")
+    path, header = tmp_path / "a.c", tmp_path / "a.h"
+    path.write_text('#include "a.h"\nint f(int x) { return CHECKED ? 0 : x + 1; }\n')
+    for asks in (
+        "__has_feature(undefined_behavior_sanitizer)",
+        "__has_feature(/**/undefined_\\\nbehavior_sanitizer)",
+        "JOIN(__has_, extension)(undefined_behavior_sanitizer)",
+    ):
+        header.write_text(
+            f"#define JOIN(a, b) a##b\n#if {asks}\n#define CHECKED 1\n#else\n#define CHECKED 0\n#endif\n"
+        )
+        assert compile_file(path, property="unreach-call", model="LP64").text
+        with pytest.raises(Unsupported, match="adds checks"):
+            compile_file(path, property="no-overflow", model="LP64")
+    header.write_text("#define CHECKED __has_feature(address_sanitizer)\n")
+    assert compile_file(path, property="no-overflow", model="LP64").text
 
 
 def test_signed_operations_are_marked_and_library_calls_are_calls(tmp_path: Path) -> None:

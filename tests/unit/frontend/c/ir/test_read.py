@@ -74,7 +74,8 @@ class TestInstructions:
         assert isinstance(found, ir.Binary)
         assert (found.operation, sorted(found.flags)) == ("add", ["nsw", "nuw"])
         assert isinstance(line("%n = fneg double %x"), ir.Negate)
-        assert isinstance(line("%f = fmul contract double %x, 2.000000e+00"), ir.Binary)
+        assert isinstance(line("%f = fmul double %x, 2.000000e+00"), ir.Binary)
+        assert isinstance(line("%f = fmul contract double %x, 2.000000e+00"), ir.Loose)
 
     def test_conversions_and_comparisons(self) -> None:
         convert, compare = line("%c = zext nneg i1 %b to i32"), line("%c = icmp samesign ult ptr %a, null")

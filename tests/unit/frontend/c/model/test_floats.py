@@ -58,6 +58,11 @@ PROGRAMS = {
         CHECK(root == 0x1.6a09e667f3bcdp+0 && __builtin_elementwise_sqrt(two) == 0x1.6a09e667f3bccp+0 &&
         __builtin_elementwise_rint(-root) == -2 && __builtin_fma(root, 1, -root) == 0); }
     """,
+    "rounding by a name that is put together": """
+        int fesetround(int);
+        #define JOIN(a, b) a##b
+        int main(void) { JOIN(feset, round)(0x800); CHECK(1.0 / 3.0 == 0x1.5555555555556p-2); }
+    """,
     "zeros": """
         int main(void) { double p = 0.0, n = -0.0; CHECK(p == n && !(n < p) && 1 / n < 0 && p + n == 0 &&
         1 / (p + n) > 0 && 1 / (n + n) < 0 && 1 / (n * 1) < 0 && 1 / (0 * -p) < 0 && __builtin_sqrt(n)

@@ -313,6 +313,14 @@ def test_no_counterexample_goes_past_assembly_that_may_end_the_program(tmp_path:
     ("text", "code"),
     [
         ("int main(void) { __float128 d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
+        (
+            "#pragma clang fp reassociate(on)\nint main(void) { double d = 1; return d + d; }",
+            "unsupported-float",
+        ),
+        (
+            "int main(void) {\n#pragma STDC FENV_ROUND FE_UPWARD\n double d = 1; return d / 3; }",
+            "unsupported-float",
+        ),
         ('int main(void) { __asm__ goto("jmp %l0" : : : : l); l: return 0; }', "unsupported-asm"),
         ('int main(void) { __asm__("jmp reach_error"); return 0; }', "unsupported-asm"),
         ('int f(void); int main(void) { __asm__("call %P0" : : "i"(f)); } int f(void) {}', "unsupported-asm"),
