@@ -171,6 +171,12 @@ def call_graph(program: Program) -> Mapping[str, tuple[str, ...]]:
     }
 
 
+def callees_of(program: Program) -> tuple[str, ...]:
+    """Return the procedures except main, and main if it is called, in program order."""
+    called = any(program.main in callees for callees in call_graph(program).values())
+    return tuple(name for name in program.procedures if name != program.main or called)
+
+
 def recursive(program: Program) -> tuple[tuple[str, ...], ...]:
     """Return the groups of mutually recursive procedures, callees before callers, each in program order."""
     calls = call_graph(program)

@@ -5,7 +5,7 @@ Front ends build a `Program`, and `check` checks evidence against it. Its invari
 - A location with several outgoing edges has only `Assume`s on them, with mutually exclusive
   conditions: the inputs determine an execution. Where no edge is enabled the execution ends without an
   error, as it does at the exit of the main procedure.
-- An error location has no outgoing edge; reaching one violates the property.
+- An error location has no outgoing edge and is no entry; reaching one violates the property.
 - Variables are `VAR` terms. A global is named `x`, a local or parameter `proc.x`, and a name that the
   front end invents has a `$`: `proc.$1`. No name contains `@`, `/` or a parenthesis: these mark SSA
   indices, frames and `old(...)`.

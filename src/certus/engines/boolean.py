@@ -51,7 +51,7 @@ class BooleanReachability(Engine[NoOptions]):
 
 def proof(program: Program, reached: Reachability) -> Inductive:
     """Return the states at loop heads and entries, and the summaries, as formulas."""
-    from certus.core.loops import loop_forest
+    from certus.core.loops import callees_of, loop_forest
 
     regions = reached.states.regions
 
@@ -61,10 +61,10 @@ def proof(program: Program, reached: Reachability) -> Inductive:
     heads = (at for p in program.procedures.values() for at in loop_forest(p).heads)
     invariants = {Point(at): states_at(at) for at in heads}
     summaries: dict[str, Expr] = {}
-    for name, procedure in program.procedures.items():
-        if name != program.main:
-            invariants[Point(procedure.entry)] = states_at(procedure.entry)
-            local = [x for x in procedure.variables if x not in procedure.results]
-            exits = regions.without(reached.regions.get(procedure.exit, regions.nothing), local)
-            summaries[name] = regions.formula(exits)
+    for name in callees_of(program):
+        procedure = program.procedures[name]
+        invariants[Point(procedure.entry)] = states_at(procedure.entry)
+        local = [x for x in procedure.variables if x not in procedure.results]
+        exits = regions.without(reached.regions.get(procedure.exit, regions.nothing), local)
+        summaries[name] = regions.formula(exits)
     return Inductive(invariants, summaries)

@@ -139,6 +139,10 @@ class Draft:
         """Return the reachable part, without nodes that stand for others. Can be called again after
         changes."""
         final = self._resolve()
+        first = final.get(self.ENTRY, self.ENTRY)
+        if first in self.errors and first != self.ENTRY:
+            self._step_to_error(first)
+            final = self._resolve()
         targets: dict[int, list[DraftEdge]] = {}
         for edge in self.edges:
             edge.source = final.get(edge.source, edge.source)
@@ -184,6 +188,13 @@ class Draft:
         target = self.stands_for.pop(node)
         self.edge(node, Assume(TRUE), target, span, text, order=order)
         return node
+
+    def _step_to_error(self, error: int) -> None:
+        """Put a step between the entry and an error that follows without one: no error is at an entry."""
+        at = self.errors[error]
+        span, text, order = self._jumps.get(self.ENTRY) or (at.span, at.text, (self.reserve(), 0))
+        del self.stands_for[self.ENTRY]
+        self.edge(self.ENTRY, Assume(TRUE), error, span, text, order=order)
 
     def location_span(self, node: int) -> Span | None:
         return self._spans.get(node, self.span)

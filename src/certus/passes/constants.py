@@ -423,9 +423,13 @@ class _Back:
         return unchanged
 
     def _facts(self, point: Point) -> Expr:
-        """Return the substituted constants at a point, for all its frames. Globals that a callee does not
-        write have their value at the call, even if other calls of it have other values."""
+        """Return the substituted constants at a point, for all its frames; false in dead code, whose steps
+        need not keep the constants of other points. Globals that a callee does not write have their value at
+        the call, even if other calls of it have other values."""
         before = self.before
+        frames = (*(before.edge[call].source for call in point.calls), point.location)
+        if any(self.states.at(frame) is None for frame in frames):
+            return build.FALSE
         parts = [self._equal(self.states.fixed, before.globals, 0)]
         for depth, call in enumerate(map(before.edge.__getitem__, point.calls)):
             assert isinstance(call.op, Call)

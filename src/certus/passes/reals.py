@@ -29,6 +29,7 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import terms, with_terms
 from certus.core.errors import Unsupported
 from certus.core.evidence import Trace, old
+from certus.core.loops import callees_of
 from certus.core.program import (
     Assign,
     Assume,
@@ -50,6 +51,7 @@ from certus.core.terms import INT, REAL, Expr, Kind, Value
 from certus.core.walk import completed, postorder, rebuild
 from certus.passes.polynomials import COMPARISONS, Polynomial, at_infinity
 
+OTHER_ENGINES: Final = "try --engine predicate or spacer"
 UNIT: Final = build.var("$unit", INT)
 
 
@@ -59,7 +61,12 @@ def has_reals(program: Program) -> bool:
 
 
 def scaled_program(program: Program) -> ScaledProgram:
-    """Return the program over integers. Raises `Unsupported` for arrays and functions of reals."""
+    """Return the program over integers. Raises `Unsupported` for arrays and functions of reals, and if main
+    calls itself: the assumptions at its start are about the first call."""
+    if program.main in callees_of(program):
+        message = "`linear` has no programs with reals that call their main procedure"
+        reason = Diagnostic("engine-without-reals", message, Severity.NOTE, hint=OTHER_ENGINES)
+        raise Unsupported(reason)
     denominators = [term.value.denominator for term in _constants(program)]
     return _Scaling(program, lcm(*denominators)).run()
 
@@ -244,8 +251,7 @@ class _Scaling:
 
     def _unsupported(self, term: Expr) -> Unsupported:
         message = f"`linear` has no {term.kind.name.lower()} of reals"
-        hint = "try --engine predicate or spacer"
-        return Unsupported(Diagnostic("engine-without-reals", message, Severity.NOTE, hint=hint))
+        return Unsupported(Diagnostic("engine-without-reals", message, Severity.NOTE, hint=OTHER_ENGINES))
 
 
 def _parts(block: Block) -> tuple[Block, ...]:

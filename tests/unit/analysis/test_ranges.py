@@ -253,3 +253,10 @@ def test_needed_bits(low: int, high: int, bits: int) -> None:
 def test_needed_bits_without_a_range() -> None:
     assert needed_bits(None) == 0
     assert needed_bits(Interval(0, None)) is None
+
+
+def test_main_may_call_itself() -> None:
+    analysed = Analysed(
+        lp_program("int g = 0; void main() { int x = 0; if (g < 3) { g = g + 1; main(); x = 5; } g = g; }")
+    )
+    assert analysed.at(analysed.program.procedures["main"].exit) == {"g": (3, 3)}

@@ -122,3 +122,20 @@ def test_numbers_beyond_the_encoding_fall_back_to_numeric_bounds() -> None:
     )
     for case in symbolic_ranges(program, "foo"):
         assert places(case, program, "i") == [("0", "1000000"), ("1000000", "1000000")]
+
+
+RECURSIVE = """int f(int n) { int r = 0; if (n > 0) { r = f(n - 1); r = r + 7; } return r; }
+int main(void) { return f(3); }"""
+MUTUAL = """int f(int n); int h(int m) { return f(m); }
+int f(int n) { int r = 0; if (n > 0) { r = h(n - 1); r = r + 7; } return r; }
+int main(void) { return f(3); }"""
+
+
+@pytest.mark.parametrize("source", [RECURSIVE, MUTUAL])
+def test_a_recursive_call_returns_and_has_other_arguments(source: str) -> None:
+    program = c_program(source)
+    n = named(program, "n")
+    assumed = build.and_(build.le(build.constant(0, n.sort), n), build.le(n, build.constant(1, n.sort)))
+    (case,) = symbolic_ranges(program, "f", assumed)
+    assert places(case, program, "r") == [("0", "7")]  # f(1) is f(0) + 7, and f(0) is 0
+    assert places(case, program, "n") == [("1 n + 0", "1 n + 0")]

@@ -208,6 +208,23 @@ def test_after_some_closures_without_end_no_more_are_waited_for() -> None:
     assert len(asked) == LOST
 
 
+def test_a_step_that_is_too_hard_stays_to_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the search would go on without it, and take the states behind it for unreachable."""
+    program = loaded("void main() { int x = *; assert(x > 0); }")
+    transitions = Transitions(program, Relations(Statistics(), Budget(60)))
+    search = Tabulation(transitions, Acceleration(transitions))
+
+    def too_hard(self: Tabulation, at: object) -> None:
+        raise TooHard
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tabulation, "step", too_hard)
+        with pytest.raises(TooHard):
+            search.run(10, Budget(60))
+    assert search.run(10, Budget(60))
+    assert search.errors
+
+
 # ------------------------------------------------------------------------------- integers, limits
 
 

@@ -37,3 +37,8 @@ def test_too_few_refinements() -> None:
     verdict = verify(EXAMPLES / "sum.lp", settings).verdict
     assert isinstance(verdict, Unknown)
     assert verdict.reason.code == "refinements-reached"
+
+
+def test_large_blocks_are_taken_apart() -> None:
+    settings = Settings(engine="predicate", options={"predicate.via": "boolean"}, timeout=60)
+    assert verify(EXAMPLES / "locks_bug.lp", settings).answer == "VIOLATED"

@@ -209,3 +209,17 @@ def test_a_loop_stays_one_if_what_it_calls_never_returns() -> None:
     proof = backs[0].proof(backs[1].proof(Unrolling({head.name: 1})))
     assert isinstance(proof, Unrolling)
     assert accepts(subject, proof)
+
+
+def test_a_dead_loop_does_not_weaken_a_proof() -> None:
+    """The dead loop stays, since main does not end; its steps need not lead to the constants of the other."""
+    subject = program(
+        "bool dead = false; void main() { int m = 0, i = 0, n = 0;"
+        " if (dead) { while (i < 3) { i = i + 1; } m = 1; }"
+        " while (n < 3) { n = n + 1; assert(m == 0); } assume(m == 1); }"
+    )
+    task, back = Constants().apply(Task(subject))
+    assert isinstance(task.subject, Program)
+    heads = loop_forest(task.subject.procedures["main"]).heads
+    assert len(heads) == 2
+    assert accepts(subject, back.proof(Inductive({Point(at): build.TRUE for at in heads})))

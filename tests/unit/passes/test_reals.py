@@ -110,3 +110,9 @@ def test_functions_of_reals_are_refused() -> None:
     with pytest.raises(Unsupported) as refused:
         scaled_program(replace(program, procedures={"main": replace(procedure, edges=edges)}))
     assert refused.value.diagnostic.code == "engine-without-reals"
+
+
+def test_a_main_procedure_that_calls_itself_is_refused() -> None:
+    text = "real g = 0.5; void main() { if (g < 3) { g = g + 1; main(); } assert(g <= 2); }"
+    with pytest.raises(Unsupported, match="main procedure"):
+        scaled_program(load_lp(text, "test.lp").program)

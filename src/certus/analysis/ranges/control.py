@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from certus.core.effects import global_writes, terms, with_callees, written
-from certus.core.loops import call_graph, components
+from certus.core.loops import call_graph, callees_of, components
 from certus.core.program import Call, Edge, Location, Procedure, Program, statements
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
@@ -88,11 +88,12 @@ def _flow(
             for edge in procedure.successors[at]:
                 if edge.target in loop.body:
                     loop.assigned |= writes[edge.index]
-    at_exit = _bits((*procedure.results, *effects.writes[procedure.name]), bit)
+    returns = procedure.name in callees_of(program)
+    at_exit = _bits((*procedure.results, *effects.writes[procedure.name]) if returns else (), bit)
     if lasting:
         flow.live = dict.fromkeys(flow.order, (1 << len(names)) - 1)
     else:
-        _find_live(flow, uses, kills, 0 if procedure.name == program.main else at_exit)
+        _find_live(flow, uses, kills, at_exit)
     return flow
 
 

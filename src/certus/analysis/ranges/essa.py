@@ -20,7 +20,7 @@ from certus.analysis.ranges.system import Gate, Join, System, View
 from certus.analysis.ranges.terms import Translation
 from certus.analysis.ranges.views import signed_views
 from certus.core.effects import has_floats, written
-from certus.core.loops import call_graph, components
+from certus.core.loops import call_graph, callees_of, components
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
 from certus.core.terms import Expr
 
@@ -104,6 +104,7 @@ class _Building:
         self.effects = Effects(program)
         self.flows = flows(program, self.effects, lasting=scope.lasting)
         self.interfaces: dict[str, _Interface] = {}
+        self.main_called = program.main in callees_of(program)  # then the start is one more call of it
 
     def run(self) -> EssaForm:
         calls = call_graph(self.program)
@@ -205,16 +206,28 @@ class _Walk:
         program, procedure = self.building.program, self.procedure
         live = self.flow.live[procedure.entry]
         environment: dict[Expr, int] = {}
-        interface = None if procedure.name == program.main else self.building.interface(procedure.name)
+        is_main = procedure.name == program.main
+        called = not is_main or self.building.main_called
+        interface = self.building.interface(procedure.name) if called else None
+        if interface is not None and is_main:
+            self.building.joined(interface.entered, self.system.open, self.system.open)
+            for x, join in interface.inputs.items():
+                self.building.joined(join, self._initial(x), self.system.open)
         for x in self.flow.members(live):
             if interface is not None and x in interface.inputs:
                 environment[x] = self.building.passed(interface.inputs[x], x)
-            elif x in program.initial and interface is None:
-                environment[x] = self.translation.assigned(x, program.initial[x], {})
             else:
-                environment[x] = self.translation.arbitrary(self.translation.quantity_sort(x))
+                environment[x] = self._initial(x) if is_main else self._arbitrary(x)
             self.building.define(x, environment[x])
         return State(self.system.open if interface is None else interface.entered, environment)
+
+    def _initial(self, x: Expr) -> int:
+        """Return the value of a variable at the start of the program."""
+        value = self.building.program.initial.get(x)
+        return self._arbitrary(x) if value is None else self.translation.assigned(x, value, {})
+
+    def _arbitrary(self, x: Expr) -> int:
+        return self.translation.arbitrary(self.translation.quantity_sort(x))
 
     # ------------------------------------------------------------------------------------- joining
 
@@ -279,7 +292,7 @@ class _Walk:
             if len(self.flow.loops[head].entries) > 1:
                 building.joined(building.essa.at[head].gate, state.gate, self.system.open)
         exit_ = building.essa.at.get(self.procedure.exit)
-        if exit_ is None or self.procedure.name == building.program.main:
+        if exit_ is None or (self.procedure.name == building.program.main and not building.main_called):
             return
         interface = building.interface(self.procedure.name)
         building.joined(interface.left, exit_.gate, self.system.open)

@@ -22,7 +22,7 @@ from certus.core import build
 from certus.core.accounting import Budget
 from certus.core.evidence import Inductive, Point
 from certus.core.intervals import Interval
-from certus.core.loops import loop_forest
+from certus.core.loops import callees_of, loop_forest
 from certus.core.program import Location, Program
 from certus.core.terms import BOOL, INT, ArraySort, Expr, MachineSort, Sort
 
@@ -120,7 +120,7 @@ def proof(
 
 def _inductive(ranges: Ranges, symbolic: Mapping[Location, Expr]) -> Inductive:
     program = ranges.program
-    called = [p for name, p in program.procedures.items() if name != program.main]
+    called = [program.procedures[name] for name in callees_of(program)]
     points = [*heads(program), *(p.entry for p in called)]
     summaries = {p.name: _summary(ranges, p.exit, (*program.globals, *p.results)) for p in called}
     invariants = {at: build.and_(formula(ranges, at), symbolic.get(at, build.TRUE)) for at in points}

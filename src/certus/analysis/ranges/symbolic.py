@@ -30,8 +30,8 @@ from certus.analysis.ranges.system import Bound, Join, Meet, Sum, Terms
 from certus.core import build
 from certus.core.accounting import Budget
 from certus.core.intervals import Interval
-from certus.core.loops import loop_forest
-from certus.core.program import Assume, Edge, Location, Procedure, Program
+from certus.core.loops import loop_forest, recursive
+from certus.core.program import Assume, Call, Edge, Location, Procedure, Program
 from certus.core.terms import INT, Expr, MachineSort
 
 SPLIT: Final = 4  # limit of symbolic parameters; further ones have numeric ranges only
@@ -128,13 +128,40 @@ def in_range(x: Expr, range_: Interval) -> Expr:
 
 
 def alone(program: Program, function: str, assumption: Expr = build.TRUE) -> Program:
-    """Return the program that starts in one procedure with any values that satisfy the assumption."""
+    """Return the program that starts in one procedure with any values that satisfy the assumption. If the
+    procedure is recursive, its calls lead to a copy of it: there its parameters have other values."""
+    if any(function in group for group in recursive(program)):
+        program = _with_copy(program, function)
     procedure = program.procedures[function]
     index, edge = _next_numbers(program)
     start = Location(index, function, procedure.entry.span)
     first = Edge(edge, start, Assume(assumption), procedure.entry, procedure.entry.span)
     entered: Procedure = replace(procedure, entry=start, edges=(first, *procedure.edges))
     return replace(program, procedures={**program.procedures, function: entered}, main=function, initial={})
+
+
+def _with_copy(program: Program, function: str) -> Program:
+    """Return the program in which all calls of a procedure lead to a copy of it."""
+    index, number = _next_numbers(program)
+    procedure, copy = program.procedures[function], f"{function}@called"
+    at = {each: Location(index + n, copy, each.span) for n, each in enumerate(procedure.locations)}
+
+    def called(edge: Edge) -> Edge:
+        if isinstance(edge.op, Call) and edge.op.procedure == function:
+            return replace(edge, op=replace(edge.op, procedure=copy))
+        return edge
+
+    procedures = {
+        name: replace(each, edges=tuple(map(called, each.edges))) for name, each in program.procedures.items()
+    }
+    edges = tuple(
+        replace(edge, index=number + n, source=at[edge.source], target=at[edge.target])
+        for n, edge in enumerate(procedures[function].edges)
+    )
+    procedures[copy] = replace(
+        procedure, name=copy, entry=at[procedure.entry], exit=at[procedure.exit], edges=edges
+    )
+    return replace(program, procedures=procedures)
 
 
 def _next_numbers(program: Program) -> tuple[int, int]:

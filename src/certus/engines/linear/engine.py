@@ -29,7 +29,7 @@ from certus.core.effects import has_floats
 from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
-from certus.core.loops import loop_forest, recursive
+from certus.core.loops import callees_of, loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
 from certus.core.terms import Expr, MachineSort
 from certus.engines.linear import Options
@@ -248,11 +248,10 @@ class _Search:
     @phase("linear.proof")
     def _proof(self, search: Tabulation) -> Inductive:
         """Return the path edges at loop heads and entries of callees, the facts used, and the summaries."""
-        called = [name for name in self.program.procedures if name != self.program.main]
         heads = [at for p in self.program.procedures.values() for at in loop_forest(p).heads]
         invariants = {Point(at): path_formula(search, at) for at in heads}
         summaries: dict[str, Expr] = {}
-        for name in called:
+        for name in callees_of(self.program):
             procedure = self.program.procedures[name]
             invariants[Point(procedure.entry)] = path_formula(search, procedure.entry)
             summaries[name] = summary_formula(search, name)

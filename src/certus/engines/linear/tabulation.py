@@ -37,6 +37,7 @@ from certus.engines.linear.edges import (
 )
 from certus.engines.linear.transitions import Transitions
 from certus.engines.linear.widening import Widening
+from certus.solvers.isl.presburger import TooHard
 from certus.solvers.isl.relations import Relation
 
 Pick = Callable[["deque[PathEdge]"], PathEdge]
@@ -71,12 +72,18 @@ class Tabulation:
         self.prop(program.entry, opened, Start())
 
     def run(self, steps: int, budget: Budget) -> bool:
-        """Take `steps` steps; return whether the worklist is empty or an error vertex is reached."""
+        """Take `steps` steps; return whether the worklist is empty or an error vertex is reached. A step that
+        is too hard stays to be done."""
         for _ in range(steps):
             if not self.worklist or self.errors:
                 return True
             budget.check()
-            self.step(self.pick(self.worklist))
+            at = self.pick(self.worklist)
+            try:
+                self.step(at)
+            except TooHard:
+                self.worklist.appendleft(at)
+                raise
         return not self.worklist or bool(self.errors)
 
     @property

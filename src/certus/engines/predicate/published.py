@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 
 from certus.analysis.boolean import reachability as boolean
 from certus.analysis.boolean.states import States
+from certus.analysis.ranges.control import without_blocks
 from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import BooleanProgram, Predicate, ScopedPredicates
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.evidence import Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict, old
-from certus.core.loops import loop_forest
+from certus.core.loops import callees_of, loop_forest
 from certus.core.program import Location, Procedure, Program
 from certus.core.solver import Answer
 from certus.core.terms import Expr
@@ -40,8 +41,8 @@ from certus.solvers.z3.terms import Z3Terms
 
 
 def search(program: Program, most: int, budget: Budget, statistics: Statistics) -> Verdict:
-    """Decide a program whose edges are single statements; give up after `most` refinements (0: never)."""
-    return _Published(program, most, budget, statistics).verdict()
+    """Decide a program statement by statement; give up after `most` refinements (0: never)."""
+    return _Published(without_blocks(program), most, budget, statistics).verdict()
 
 
 @dataclass(slots=True, eq=False)
@@ -159,12 +160,13 @@ class _Proof:
     def inductive(self) -> Inductive:
         invariants: dict[Point, Expr] = {}
         summaries: dict[str, Expr] = {}
+        callees = callees_of(self.program)
         for name, procedure in self.program.procedures.items():
             heads = loop_forest(procedure).heads
-            entry = () if name == self.program.main else (procedure.entry,)
+            entry = (procedure.entry,) if name in callees else ()
             for at in (*heads, *entry):
                 invariants[Point(at)] = self._formula(at, procedure)
-            if name != self.program.main:
+            if name in callees:
                 summaries[name] = self._formula(procedure.exit, procedure, results_only=True)
         return Inductive(invariants, summaries)
 

@@ -14,7 +14,7 @@ The elaboration uses a stack of pending visits and combinations and a stack of r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -92,8 +92,10 @@ class Elaborator:
         return Elaborated(self._done.pop(), tuple(self._divisions))
 
     def natural_sort(self, expression: ast.Expression) -> Sort | None:
-        """Return the sort of an expression by itself; None if it may have any."""
+        """Return the sort of an expression by itself; None if it may have any. The sort of a conditional is
+        Real if one alternative is a real and the other an int."""
         candidates = [expression]
+        sorts: dict[Sort, None] = {}
         while candidates:
             node = candidates.pop()
             if isinstance(node, ast.Conditional):
@@ -101,8 +103,8 @@ class Elaborator:
                 continue
             sort = self._own_sort(node)
             if sort is not None:
-                return sort
-        return None
+                sorts[sort] = None
+        return _wider(sorts)
 
     def _own_sort(self, node: ast.Expression) -> Sort | None:
         if isinstance(node, ast.Name):
@@ -246,8 +248,8 @@ class Elaborator:
 
     def _common_sort(self, node: ast.Binary) -> Sort:
         """Return the sort that both sides of an equality should have."""
-        sorts = (self.natural_sort(node.left), self.natural_sort(node.right))
-        sort = REAL if REAL in sorts and BOOL not in sorts else sorts[0] or sorts[1]
+        sides = (self.natural_sort(node.left), self.natural_sort(node.right))
+        sort = _wider([each for each in sides if each is not None])
         if sort is None:
             message = f"The types of both sides of this `{node.operator}` cannot be inferred."
             hint = "Compare with a variable or a constant."
@@ -329,6 +331,11 @@ class Elaborator:
     def _join_conditional(self) -> None:
         condition, then, otherwise = self._take(3)
         self._done.append(build.ite(condition, then, otherwise))
+
+
+def _wider(sorts: Collection[Sort]) -> Sort | None:
+    """Return the sort that values of these sorts have in common: the first, or Real for ints and reals."""
+    return REAL if REAL in sorts and BOOL not in sorts else next(iter(sorts), None)
 
 
 def placeholder(sort: Sort) -> Expr:

@@ -103,8 +103,9 @@ def _value(variable: Expr, encoded_values: dict[Expr, Datum]) -> Datum:
 
 
 def inductive(translation: Translation, model: Model) -> Inductive:
-    """Turn a model of the clauses into a proof. A recursive procedure without clauses, because no error
-    depends on it, gets the summary `true`."""
+    """Turn a model of the clauses into a proof. A callee after whose return no error can be reached gets the
+    summary `true` if it is recursive or can fail: so it is not expanded, and the formulas at its locations,
+    which hold in all calls, are used."""
     program = translation.program
     looping = {name for group in recursive(program) for name in group}
     invariants: dict[Point, Expr] = {}
@@ -113,7 +114,9 @@ def inductive(translation: Translation, model: Model) -> Inductive:
         summary = translation.transfers.get(procedure.exit)
         if summary is not None:
             summaries[procedure.name] = model.meaning(summary)
-        elif procedure.name in looping:
+        elif procedure.name in looping or (
+            procedure.name != program.main and procedure.entry in translation.errors
+        ):
             summaries[procedure.name] = build.TRUE
         places = dict.fromkeys(loop_forest(procedure).heads)
         if procedure.name in summaries or procedure.entry in translation.errors:
@@ -155,10 +158,11 @@ def trace(translation: Translation, derivation: Derivation) -> Trace:
         if origin.kind == "start":
             free = (x for x in program.globals if x not in program.initial and x in values)
             initial = {x: _scalar(values[x], x) for x in free}
-        if origin.kind == "block":
+        if origin.kind in ("block", "over"):
             assert origin.edge is not None
             if origin.edge.target in program.error_locations:
                 error = origin.edge.target.name
+        if origin.kind == "block":
             for edge, taken in _passages(origin.formula, values):
                 inputs.setdefault(edge, []).append(taken)
     return Trace(error, initial, {edge: tuple(runs) for edge, runs in inputs.items()})

@@ -240,19 +240,19 @@ class _Translator:
             entered = _read(inside, {**bound, **arbitrary})
             self._clause(Origin("enter", True, edge), [entered], build.TRUE, relations[edge.source])
         after, summary = relations.get(edge.target), self.translation.transfers.get(callee.exit)
-        if after is None or summary is None:
+        if summary is None or (after is None and edge.target not in self.program.error_locations):
             return
         olds = {old(x): bound.get(x, x) for x in self._inputs(callee)}
         changed = {g: build.var(f"{g.name}@after", g.sort) for g in self.written[callee.name]}
         results = {r: build.var(f"{r.name}@after", r.sort) for r in callee.results}
         passed = _read(summary, {**olds, **changed, **results})
         targets = dict(zip(call.targets, results.values(), strict=False))
-        later = _read(after, {**changed, **targets})
+        later = [] if after is None else [_read(after, {**changed, **targets})]
         origin, before = Origin("over", backward, edge), relations[edge.source]
         if backward:
-            self._clause(origin, [passed, later], build.TRUE, before)
+            self._clause(origin, [passed, *later], build.TRUE, before)
         else:
-            self._clause(origin, [before, passed], build.TRUE, later)
+            self._clause(origin, [before, passed], build.TRUE, *later)
 
 
 def _applied(name: str, arguments: list[Expr]) -> Expr:

@@ -15,7 +15,7 @@ from certus.core import build
 from certus.core.program import Assign
 from certus.core.terms import INT, REAL, Expr
 
-X, COUNT = build.var("main.x", REAL), build.var("main.i", INT)
+X, COUNT, ZERO = build.var("main.x", REAL), build.var("main.i", INT), build.integer(0)
 
 
 def value(body: str) -> Expr:
@@ -40,6 +40,14 @@ def value(body: str) -> Expr:
         (
             "i > 0.5 ? x : 1",
             build.ite(build.gt(build.to_real(COUNT), build.real(Fraction(1, 2))), X, build.real(1)),
+        ),
+        (
+            "(i == (i > 0 ? i : x)) ? x : 1",
+            build.ite(
+                build.eq(build.to_real(COUNT), build.ite(build.gt(COUNT, ZERO), build.to_real(COUNT), X)),
+                X,
+                build.real(1),
+            ),
         ),
     ],
 )
