@@ -40,13 +40,14 @@ def load(body: Body, instruction: ir.Load) -> Value:
             body.initialisation.read_variable(instruction)
         return variable
     signed = None if instruction.name is None else value_is_signed(body, instruction.name)
-    address = address_of(body, pointer)
     size = body.layout.store_size(type_)
     if instruction.volatile and body.unit.symbols.changes_by_itself(body, pointer):
         if not terms.is_scalar(type_):
             raise terms.no_value(type_)
-        check(body, address, size, "read")
+        if is_checked(body, "read"):
+            check(body, address_of(body, pointer), size, "read")
         return _loaded(body.havoc(machine(8 * size, signed=bool(signed))), type_)
+    address = address_of(body, pointer)
     if (instruction.name or "").startswith("bf.load") and is_checked(body, "read"):
         field = _read_field(body, instruction, address, size)
         if field is not None:
