@@ -166,6 +166,8 @@ def compile_file(
 
     try:
         result = run(*checks, "-S", "-emit-llvm", "-H")
+        if not result.ok:
+            raise _refused(result.messages.replace(result.file, str(path)), path)
         given = (data, *map(os.fsencode, arguments))
         texts = [_SPLICE.sub(b"", each) for each in (*given, *_own_headers(result.messages))]
         if checks and any(map(_ASKS.search, texts)):
@@ -186,8 +188,6 @@ def compile_file(
     except ToolFailed as error:
         budget.check()
         raise InputError([Diagnostic("clang-failed", str(error))]) from error
-    if not result.ok:
-        raise _refused(result.messages.replace(result.file, str(path)), path)
     budget.check()
     warnings = tuple(
         ClangWarning(match["name"], match["text"], match["file"], int(match["line"]), int(match["column"]))
